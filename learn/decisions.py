@@ -16,11 +16,8 @@ from ..models.events.job_orders import ORDERS
 from ..models.events.observations import Observation
 from ..models.events.steps import (
     BEGIN,
-    HELD,
     INSPECT,
     SELECT,
-    SKIPS,
-    STARTED,
     TWO_LEVELS,
     ParallelSimulations,
     decide,
@@ -51,7 +48,7 @@ class Decider:
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
         self._columns = rules.columns
-        self._array = rules.array()
+        self._compiled_rules = rules.compiled_rules()
         self._observation: Observation = np.zeros((1, rules.visible, len(self._columns.names)), dtype=np.float32)
         self._mask = np.ones((1, rules.actions), dtype=np.bool_)
         self.visible: IntArray = np.full(rules.visible, -1, dtype=np.int64)
@@ -96,17 +93,17 @@ class Decider:
                 self._actions.extend(self._parts[self._part].dispatch(state))
                 return False
             steps, _ = self._resumed(state)
-            look(steps, self._array, self._columns.array, self._observation, self._mask)
+            look(steps, self._compiled_rules, self._columns.array, self._observation, self._mask)
             self.visible[:] = steps.visible[0]
             return True
         steps, running = self._resumed(state)
         self._steps, self._running = steps, running
         ids = [waiting.id for waiting in state.queue.entries]
         if self._held in ids:
-            steps.numbers[0, HELD] = running + ids.index(str(self._held))
+            steps.stages.next_row[0] = running + ids.index(str(self._held))
         if self.rules.mode in (INSPECT, TWO_LEVELS):
             steps.put_off[0, running:] = [self._put_off.get(name, 0) for name in ids]
-            steps.numbers[0, SKIPS] = self._skips
+            steps.stages.skips[0] = self._skips
         resume(steps, running, state.now)
         return self._decide(BEGIN)
 
@@ -119,7 +116,7 @@ class Decider:
             self._actions.extend(self._parts[action].dispatch(state))
             return False
         assert self._steps is not None
-        before = self._steps.put_off[0].copy(), int(self._steps.numbers[0, SKIPS])
+        before = self._steps.put_off[0].copy(), int(self._steps.stages.skips[0])
         asks = self._decide(action)
         later = np.flatnonzero(self._steps.put_off[0] > before[0])
         for row in later.tolist():
@@ -134,10 +131,10 @@ class Decider:
         state, steps = self._state, self._steps
         if self.rules.mode == SELECT or steps is None:
             return self._actions
-        held = int(steps.numbers[0, HELD])
+        held = int(steps.stages.next_row[0])
         self._held = state.queue.entries[held - self._running].id if self.rules.commit and held >= 0 else None
         space = space_of(state, "first-fit")
-        for row in steps.started[0, : steps.numbers[0, STARTED]].tolist():
+        for row in steps.started[0, : steps.stages.started[0]].tolist():
             waiting = state.queue.entries[row - self._running]
             placement = space.place(waiting.nodes, waiting.demand)
             if placement is not None:
@@ -152,10 +149,10 @@ class Decider:
     def _decide(self, action: int) -> bool:
         steps = self._steps
         assert steps is not None
-        asks = decide(steps, action, self._array, self._columns.array, self._observation, self._mask)
+        asks = decide(steps, action, self._compiled_rules, self._columns.array, self._observation, self._mask)
         self.visible[:] = steps.visible[0]
         # Also before the first decision: a held job may have started.
-        self._skips = int(steps.numbers[0, SKIPS])
+        self._skips = int(steps.stages.skips[0])
         return asks
 
     def _resumed(self, state: State) -> tuple[ParallelSimulations, int]:

@@ -13,8 +13,8 @@ import numpy as np
 from ..base import InputError, IntArray
 from ..base.checks import MOST_JOBS, check_whole, is_number, shown
 from ..dispatchers import Dispatcher
-from ..models.events import FIRST_SLOT, open_events
-from ..models.events.steps import ParallelSimulations, begin, side_by_side
+from ..models.events import open_events
+from ..models.events.steps import ParallelSimulations, begin, events_of, side_by_side
 from ..predictors import Oracle, Predictor, Walltime
 from ..predictors import create as create_predictor
 from ..simulation import Result, simulate
@@ -291,7 +291,8 @@ class Episodes:
         start = queue.start[place, : len(stretch.jobs)].copy()
         placed = None
         if len(self.slots):
-            placed = steps.events.placed[place].copy(), queue.columns[place, FIRST_SLOT].copy()
+            events = events_of(steps, place)
+            placed = events.placed.copy(), events.rows.first_slot.copy()
         return Outcome(lambda: self._result(stretch, start, placed, name))
 
     def _result(self, stretch: EpisodeJobs, start: IntArray, placed: tuple[Any, IntArray] | None, name: str) -> Result:

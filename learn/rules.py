@@ -9,14 +9,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..base import BoolArray, InputError, IntArray
+from ..base import BoolArray, InputError
 from ..base.checks import LONGEST, check_choice, check_flag, check_whole, shown
 from ..dispatchers import EASY, ListScheduler, create_dispatcher
 from ..dispatchers.backfilling.orders import create_order, orders
 from ..dispatchers.protocol import Dispatcher
 from ..dispatchers.registered import registry
 from ..models.events.job_orders import GIVEN, ORDERS
-from ..models.events.steps import BACKFILL, CHOSEN, INSPECT, PICK, SELECT, TWO_LEVELS
+from ..models.events.steps import BACKFILL, CHOSEN, INSPECT, PICK, SELECT, TWO_LEVELS, StepRules
 from .columns import DEFAULT, Selection, names_of, selected
 
 Behind = Literal["none", "easy", "sjbf"]
@@ -198,22 +198,24 @@ class Rules:
             raise InputError(f"{self.id}: action: expected one of {mask.sum()} allowed, got {action}, masked")
         return action
 
-    def array(self) -> IntArray:
+    def compiled_rules(self) -> StepRules:
         """Return the rules as compiled code has them."""
-        parts: list[int] = []
+        parts: list[tuple[int, int, int]] = []
         if self.mode == TWO_LEVELS:
-            parts = [0, CHOSEN if self.head == _POLICY else _LISTS[self.head], 0]
+            parts = [(0, CHOSEN if self.head == _POLICY else _LISTS[self.head], 0)]
         for name in self.names if self.mode == SELECT else [self.base] if self.mode == INSPECT else []:
             made: Any = create_part(name)
             if isinstance(made, EASY):
-                parts += (1, 0, made.shortest_first)
+                parts.append((1, 0, int(made.shortest_first)))
             else:
-                parts += (0, _LISTS.get(name, 0), getattr(made, "blocked", "") == "skip")
+                parts.append((0, _LISTS.get(name, 0), int(getattr(made, "blocked", "") == "skip")))
         delay = self.every if self.mode == SELECT else self.delay
         fill = self.fill if self.mode == TWO_LEVELS else self.backfill
         behind = (*_BEHIND, _POLICY).index(fill)
         sort = ORDERS.get(self.order, GIVEN)
-        return np.array([self.mode, behind, self.commit, delay, self.most, sort, self.skip, *parts], dtype=np.int64)
+        easy, order, flag = np.array(parts, dtype=np.int64).reshape(-1, 3).T.copy()
+        commit, skip = int(self.commit), int(self.skip)
+        return StepRules(self.mode, behind, commit, delay, self.most, sort, skip, easy, order, flag)
 
     def fields(self) -> dict[str, Any]:
         """Return the rules as a mapping, which :meth:`of` takes."""

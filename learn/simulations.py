@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from ..base import BoolArray, FloatArray, InputError, IntArray
 from ..base.checks import MOST_STEPS, check_choice, check_whole, is_number, shown
 from ..dispatchers import Dispatcher, Start
-from ..models.backfilling.job_queue import PREDICTED, waiting_rows
+from ..models.backfilling.job_queue import waiting_rows
 from ..models.events.events import running_rows
 from ..models.events.observations import Observation
-from ..models.events.steps import BEGIN, NOW, OVER, PASS, arrays_of, events_of, step, take_allowed
+from ..models.events.steps import BEGIN, PASS, arrays_of, events_of, step, take_allowed
 from ..predictors import Predictor
 from ..simulation import Result, simulate
 from ..simulation.decided_outside import DecidedOutside
@@ -232,7 +232,7 @@ class CompiledSimulations(Simulations):
 
     def __init__(self, rules: Rules, count: int, episodes: Episodes, reward: Reward, strict: bool) -> None:
         super().__init__(rules, count, episodes, reward, strict)
-        self._array = rules.array()
+        self._compiled_rules = rules.compiled_rules()
         self._columns = rules.columns.array
         self.steps = episodes.open(count, rules.visible, rules.columns)
 
@@ -244,14 +244,13 @@ class CompiledSimulations(Simulations):
     @property
     def now(self) -> IntArray:
         """See :class:`Simulations`."""
-        now: IntArray = self.steps.numbers[:, NOW]
-        return now
+        return self.steps.stages.now
 
     @property
     def nothing_left(self) -> BoolArray:
         """See :class:`Simulations`."""
-        found: BoolArray = self.steps.numbers[:, OVER] == 1
-        return found
+        over: BoolArray = self.steps.stages.over == 1
+        return over
 
     def _begin(self, place: int, stretch: EpisodeJobs) -> None:
         self.episodes.begin(self.steps, place, stretch)
@@ -260,7 +259,7 @@ class CompiledSimulations(Simulations):
         step(
             self.steps,
             self._actions,
-            self._array,
+            self._compiled_rules,
             self._columns,
             self._cost,
             self.observation,
@@ -293,10 +292,10 @@ class CompiledSimulations(Simulations):
     def picture(self, place: int) -> Image:
         """Draw the running and the waiting jobs of an episode."""
         events = events_of(self.steps, place)
-        queue, whole, now = events.queue, events.amounts[2], self.steps.numbers[place, NOW]
+        queue, whole, now = events.queue, events.machine.capacity, self.now[place]
         waiting, running = waiting_rows(queue), running_rows(events)
         shares = (queue.amount / np.maximum(whole, 1)).max(axis=1)
-        predicted = queue.columns[PREDICTED]
+        predicted = queue.jobs.predicted
         left = np.maximum(queue.start[running] + predicted[running] - now, 1)
         return picture((shares[running], left), (shares[waiting], predicted[waiting]))
 

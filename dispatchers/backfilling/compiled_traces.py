@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import IntArray
-from ...models.backfilling.job_queue import COUNT, NEVER, ORDER, SINCE
-from ...models.events import FIRST_SLOT, Run, open_events, run_easy, run_in_order
+from ...models.backfilling.job_queue import NEVER
+from ...models.events import Run, open_events, run_easy, run_in_order
 from ..compiled_steps import CompiledSteps
 from .easy import EASY
 from .list_scheduling import ListScheduler
@@ -84,8 +84,9 @@ class CompiledTrace(CompiledSteps):
         """See :meth:`.CompiledSteps.go_on`."""
         decided, gone = self._entry(self._events, NEVER, self._decisions, self._ended)
         if self._row is not None:  # Without successors, rows are jobs.
-            count = int(self._events.queue.numbers[COUNT])
-            self._row[self._events.queue.columns[ORDER, :count]] = np.arange(count)
+            queue = self._events.queue
+            count = int(queue.counts.rows[0])
+            self._row[queue.jobs.order[:count]] = np.arange(count)
         return self._decisions[:decided], self._ended[:gone]
 
     def attempts(self, jobs: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
@@ -95,7 +96,7 @@ class CompiledTrace(CompiledSteps):
 
     def eligible(self, jobs: IntArray) -> IntArray | None:
         """See :meth:`.CompiledSteps.eligible`."""
-        return None if self._row is None else self._events.queue.columns[SINCE, self._rows(jobs)]
+        return None if self._row is None else self._events.queue.jobs.since[self._rows(jobs)]
 
     def _rows(self, jobs: IntArray) -> IntArray:
         return jobs if self._row is None else self._row[jobs]
@@ -104,7 +105,7 @@ class CompiledTrace(CompiledSteps):
         """See :meth:`.CompiledSteps.placements`."""
         if not len(self._events.slots):
             return None
-        first = self._events.queue.columns[FIRST_SLOT, self._rows(jobs)]
+        first = self._events.rows.first_slot[self._rows(jobs)]
         placed = self._events.placed
         last = first + self._events.amount[jobs, 0]
         return [placed[at:end] for at, end in zip(first.tolist(), last.tolist(), strict=True)]

@@ -9,7 +9,7 @@ import numpy as np
 from ...base import IntArray
 from ...models import count_slots
 from ...models.backfilling.easy import Room, chosen_by_easy, chosen_in_order
-from ...models.backfilling.job_queue import COUNT, ORDER, enlarged, follow, open_queue
+from ...models.backfilling.job_queue import enlarged, follow, open_queue
 from ..protocol import Start, State, Waiting
 from ..space import Space
 
@@ -66,7 +66,7 @@ class QueueIndex:
             rows = chain.from_iterable(starmap(self._row, self._changes))
             changes = np.fromiter(rows, np.int64, width * len(self._changes)).reshape(-1, width)
             self._changes.clear()
-            if self._queue.numbers[COUNT] + len(changes) > len(self._queue.start):
+            if self._queue.counts.rows[0] + len(changes) > len(self._queue.start):
                 self._queue = enlarged(self._queue, 2 * (len(self._waiting) + len(changes)))
             follow(self._queue, changes)
         most = len(self._queue.start) + len(state.running)
@@ -94,7 +94,7 @@ class QueueIndex:
 
     def _jobs(self, room: Room, count: int) -> list[Waiting]:
         """Return the chosen jobs."""
-        return [self._waiting[order] for order in self._queue.columns[ORDER, room.chosen[:count]].tolist()]
+        return [self._waiting[order] for order in self._queue.jobs.order[room.chosen[:count]].tolist()]
 
 
 def indexed(state: State) -> QueueIndex | None:

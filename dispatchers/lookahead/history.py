@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ...base import IntArray
-from ...models.backfilling.job_queue import WAITS, WALLTIME
+from ...models.backfilling.job_queue import WAITS
 from ...models.lookahead.expected_shadow import lengthen_expected, longest_wait, open_expected, predict
 from ...models.lookahead.guarantees import NO_GUARANTEE
 from ...models.lookahead.shadow import CLOCK, begin_with, lengthen, open_shadow
@@ -215,7 +215,7 @@ class History:
         self.jobs.submit[row] = min(job.job.submit, now) if isinstance(job, Waiting) else now
         self.jobs.arrival[row] = now
         self.jobs.duration[row] = self._length(job, now)
-        self.jobs.queue.columns[WALLTIME, row] = job.walltime
+        self.jobs.queue.jobs.walltime[row] = job.walltime
         self.jobs.queue.amount[row] = [job.nodes * amount for amount in job.demand]
         self.jobs.run[row] = 1
         return row

@@ -11,15 +11,13 @@ import numpy as np
 from ...base import IntArray
 from ..compiled import borrowing
 from .job_queue import (
-    COUNT,
-    HEAD,
     NEVER,
-    PREDICTED,
     SHORTEST,
-    WALLTIME,
     JobQueue,
     best_allowed,
+    counts_of,
     fits,
+    jobs_in,
     leave,
     next_allowed,
     put_back,
@@ -114,23 +112,24 @@ def fill(queue: JobQueue, room: Room, running: int, now: int, order: int, skip: 
     free = room.free
     spare = room.spare
     count = 0
-    row = queue.numbers[HEAD]
-    durations = queue.columns[PREDICTED]
+    counts = counts_of(queue)
+    row = counts.head[0]
+    durations = jobs_in(queue).predicted
     while True:
         for resource in range(len(spare)):
             spare[resource] = free[resource] if skip else NEVER
         if order == SUBMISSION:
-            row = next_allowed(queue, row, spare, spare, NEVER, PREDICTED)
+            row = next_allowed(queue, row, spare, spare, NEVER, False)
         else:
-            row = best_allowed(queue, queue.numbers[HEAD], spare, spare, NEVER, PREDICTED, order, now)
-        if row == queue.numbers[COUNT] or not fits(queue.amount, row, free):
+            row = best_allowed(queue, counts.head[0], spare, spare, NEVER, False, order, now)
+        if row == counts.rows[0] or not fits(queue.amount, row, free):
             return count
         _choose(queue, room, count, running, row, now + durations[row])
         count += 1
 
 
 @borrowing
-def backfill(queue: JobQueue, room: Room, running: int, now: int, shortest_first: bool, column: int) -> int:
+def backfill(queue: JobQueue, room: Room, running: int, now: int, shortest_first: bool, by_walltime: bool) -> int:
     """Choose jobs from the head of the queue, then backfill. Return how many.
 
     Backfilled jobs do not delay the first job that does not fit. Lifka, JSSPP 1995. Mu'alem and Feitelson, TPDS 2001.
@@ -146,22 +145,21 @@ def backfill(queue: JobQueue, room: Room, running: int, now: int, shortest_first
         Seconds.
     shortest_first
         Whether to try jobs behind the blocked one by predicted run time, not in queue order.
-    column
-        What bounds the run times: :data:`PREDICTED` or :data:`WALLTIME`. Closed times require queue order.
+    by_walltime
+        Whether walltimes bound the run times, not predictions. Closed times require queue order.
     """
-    numbers = queue.numbers
-    durations = queue.columns[column]
+    jobs, counts = jobs_in(queue), counts_of(queue)
+    durations = jobs.walltime if by_walltime else jobs.predicted
     count = 0
-    walltimes = queue.columns[WALLTIME]
     open_for = _open_for(room, now)
-    while numbers[HEAD] < numbers[COUNT] and fits(queue.amount, numbers[HEAD], room.free):
-        row = numbers[HEAD]
-        if walltimes[row] > open_for:
+    while counts.head[0] < counts.rows[0] and fits(queue.amount, counts.head[0], room.free):
+        row = counts.head[0]
+        if jobs.walltime[row] > open_for:
             break
         _choose(queue, room, count, running, row, now + durations[row])
         count += 1
-    blocked = numbers[HEAD]
-    return backfill_behind(queue, room, running, count, blocked, blocked + 1, now, shortest_first, column)
+    blocked = counts.head[0]
+    return backfill_behind(queue, room, running, count, blocked, blocked + 1, now, shortest_first, by_walltime)
 
 
 @borrowing
@@ -182,13 +180,13 @@ def backfill_behind(
     first: int,
     now: int,
     shortest_first: bool,
-    column: int,
+    by_walltime: bool,
 ) -> int:
     """Choose jobs that do not delay a blocked job. Return the number of chosen jobs, with earlier ones.
 
     Parameters
     ----------
-    queue, room, running, now, shortest_first, column
+    queue, room, running, now, shortest_first, by_walltime
         As for :func:`backfill`.
     count
         Number of jobs chosen earlier.
@@ -197,12 +195,11 @@ def backfill_behind(
     """
     free = room.free
     spare = room.spare
-    numbers = queue.numbers
-    durations = queue.columns[column]
-    walltimes = queue.columns[WALLTIME]
+    jobs, rows = jobs_in(queue), counts_of(queue).rows
+    durations = jobs.walltime if by_walltime else jobs.predicted
     open_for = _open_for(room, now)
-    row = next_allowed(queue, first, free, free, NEVER, column)
-    if row >= numbers[COUNT]:
+    row = next_allowed(queue, first, free, free, NEVER, by_walltime)
+    if row >= rows[0]:
         return count
     shadow = reserve(queue, room, blocked, running + count, now, now)
     for window in range(room.window, len(room.closed)):
@@ -213,12 +210,12 @@ def backfill_behind(
     limit = shadow - now if shadow < NEVER else NEVER
     while True:
         if shortest_first:
-            row = best_allowed(queue, first, free, spare, limit, column, SHORTEST, now)
+            row = best_allowed(queue, first, free, spare, limit, by_walltime, SHORTEST, now)
         else:
-            row = next_allowed(queue, row, free, spare, limit, column)
-        if row == numbers[COUNT]:
+            row = next_allowed(queue, row, free, spare, limit, by_walltime)
+        if row == rows[0]:
             return count
-        if walltimes[row] > open_for:
+        if jobs.walltime[row] > open_for:
             row += 1
             continue
         if durations[row] > limit:
@@ -277,7 +274,7 @@ def chosen_by_easy(queue: JobQueue, room: Room, ends: IntArray, now: int, shorte
     for index in range(running):
         room.ends[running - 1 - index] = ends[index]
         room.rows[running - 1 - index] = -1 - index
-    count = backfill(queue, room, running, now, shortest_first, PREDICTED)
+    count = backfill(queue, room, running, now, shortest_first, False)
     for index in range(count):
         put_back(queue, room.chosen[index])
     return count

@@ -1,6 +1,6 @@
 """Compiled event loop of simulations of rigid jobs."""
 
-from .events import FIRST_SLOT, RUNNING, Events, enter, open_events, start
+from .events import Events, enter, open_events, start
 from .runs import Run, run_easy, run_in_order
 
-__all__ = ["FIRST_SLOT", "RUNNING", "Events", "Run", "enter", "open_events", "run_easy", "run_in_order", "start"]
+__all__ = ["Events", "Run", "enter", "open_events", "run_easy", "run_in_order", "start"]

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from ...base import IntArray
 from ..backfilling.easy import Room, reserve
-from ..backfilling.job_queue import NEVER, PREDICTED, SUBMIT, WAITING, WALLTIME, fits
+from ..backfilling.job_queue import NEVER, counts_of, fits, jobs_in
 from ..compiled import borrowing
-from .events import RUNNING, Events, room_of
+from .events import Events, amounts_of, event_counts, room_of
 
 Observation = NDArray[np.float32]
 Traits = NDArray[np.float32]
@@ -95,10 +95,10 @@ def show(events: Events, rows: IntArray, shown: int, now: int, observation: Obse
     * Waiting jobs n / (n + 128).
     """
     queue = events.queue
-    free = events.amounts[0]
-    whole = events.amounts[2]
-    columns = queue.columns
-    waiting = float(queue.numbers[WAITING])
+    amounts, jobs = amounts_of(events), jobs_in(queue)
+    free = amounts.free
+    whole = amounts.capacity
+    waiting = float(counts_of(queue).waiting[0])
     room = _free_share(events)
     for at in range(len(rows)):
         if at >= shown:
@@ -111,8 +111,8 @@ def show(events: Events, rows: IntArray, shown: int, now: int, observation: Obse
         for resource in range(len(free)):
             if whole[resource] > 0:
                 share = max(share, queue.amount[row, resource] / whole[resource])
-        wait = float(now - columns[SUBMIT, row])
-        predicted = float(columns[PREDICTED, row])
+        wait = float(now - jobs.submit[row])
+        predicted = float(jobs.predicted[row])
         observation[at, 0] = 1.0
         observation[at, 1] = wait / (wait + _HALF_WAIT)
         observation[at, 2] = min(1.0, _ln(predicted) / _LONGEST)
@@ -155,10 +155,10 @@ def show_columns(events: Events, sight: Sight, columns: IntArray, observation: O
 @borrowing
 def _of_machine(events: Events, now: int, code: int, number: int) -> float:
     """Return a value that all rows share."""
-    numbers = events.queue.numbers
-    running = numbers[RUNNING]
+    waiting = counts_of(events.queue).waiting[0]
+    running = event_counts(events).running[0]
     if code == QUEUE:
-        return float(numbers[WAITING] / (numbers[WAITING] + _HALF_QUEUE))
+        return float(waiting / (waiting + _HALF_QUEUE))
     if code == RUNNERS:
         return float(running / (running + _HALF_QUEUE))
     if code == HOUR:
@@ -173,10 +173,11 @@ def _of_machine(events: Events, now: int, code: int, number: int) -> float:
             return 1.0
         return min(1.0, _ln(float(max(room.ends[running - number] - now, 1))) / _LONGEST)
     least = 1.0
-    whole = events.amounts[2]
+    amounts = amounts_of(events)
+    whole = amounts.capacity
     for resource in range(len(whole)):
         if whole[resource] > 0:
-            free = events.amounts[0, resource]
+            free = amounts.free[resource]
             for at in range(running - 1, max(running - number, 0) - 1, -1):
                 free += events.queue.amount[room.rows[at], resource]
             least = min(least, free / whole[resource])
@@ -187,10 +188,10 @@ def _of_machine(events: Events, now: int, code: int, number: int) -> float:
 def _of_job(events: Events, sight: Sight, at: int, code: int, argument: int) -> float:
     """Return the value of one job."""
     queue = events.queue
-    columns = queue.columns
+    jobs, amounts = jobs_in(queue), amounts_of(events)
     row = sight.rows[at]
-    wait = float(sight.now - columns[SUBMIT, row])
-    predicted = float(columns[PREDICTED, row])
+    wait = float(sight.now - jobs.submit[row])
+    predicted = float(jobs.predicted[row])
     if code == ALLOWED:
         return 1.0
     if code == WAIT:
@@ -199,16 +200,16 @@ def _of_job(events: Events, sight: Sight, at: int, code: int, argument: int) -> 
         return min(1.0, _ln(predicted) / _LONGEST)
     if code == SHARE:
         share = 0.0
-        for resource in range(len(events.amounts[2])):
-            if events.amounts[2, resource] > 0:
-                share = max(share, queue.amount[row, resource] / events.amounts[2, resource])
+        for resource in range(len(amounts.capacity)):
+            if amounts.capacity[resource] > 0:
+                share = max(share, queue.amount[row, resource] / amounts.capacity[resource])
         return share
     if code == FITS:
-        return 1.0 if fits(queue.amount, row, events.amounts[0]) else 0.0
+        return 1.0 if fits(queue.amount, row, amounts.free) else 0.0
     if code == STRETCH:
         return wait / (wait + predicted)
     if code == WALLTIMES:
-        return min(1.0, _ln(float(columns[WALLTIME, row])) / _LONGEST)
+        return min(1.0, _ln(float(jobs.walltime[row])) / _LONGEST)
     if code == CORES:
         return min(1.0, _ln(float(queue.amount[row, sight.units[0]] * sight.units[1])) / _LONGEST)
     if code == SHADOW:
@@ -217,13 +218,13 @@ def _of_job(events: Events, sight: Sight, at: int, code: int, argument: int) -> 
         return float(sight.put_off[row] / (sight.put_off[row] + _HALF_FEW))
     if code == RESERVED:
         return 1.0 if at == 0 and sight.reserved else 0.0
-    mine = sight.traits[argument, columns[0, row]]
+    mine = sight.traits[argument, jobs.order[row]]
     if code == TRAIT:
         return float(mine)
     same = 0.0
     rows = room_of(events).rows
-    for other in range(queue.numbers[RUNNING]):
-        if sight.traits[argument, columns[0, rows[other]]] == mine:
+    for other in range(event_counts(events).running[0]):
+        if sight.traits[argument, jobs.order[rows[other]]] == mine:
             same += 1.0
     return same / (same + _HALF_FEW)
 
@@ -231,11 +232,11 @@ def _of_job(events: Events, sight: Sight, at: int, code: int, argument: int) -> 
 @borrowing
 def _shadow(events: Events, sight: Sight, row: int) -> float:
     """Return the logarithm of the seconds until a job fits, by expected ends and without the other waiting jobs."""
-    if fits(events.queue.amount, row, events.amounts[0]):
+    if fits(events.queue.amount, row, amounts_of(events).free):
         return 0.0
     room = room_of(events)
     own = Room(room.free, room.ends, room.rows, room.held, sight.spare, room.chosen, room.closed, room.window)
-    shadow = reserve(events.queue, own, row, events.queue.numbers[RUNNING], sight.now, sight.now)
+    shadow = reserve(events.queue, own, row, event_counts(events).running[0], sight.now, sight.now)
     return 1.0 if shadow == NEVER else min(1.0, _ln(float(shadow - sight.now)) / _LONGEST)
 
 
@@ -243,9 +244,10 @@ def _shadow(events: Events, sight: Sight, row: int) -> float:
 def _free_share(events: Events) -> float:
     """Return the least free share of the machine, over the resources that it has."""
     room = 1.0
-    for resource in range(len(events.amounts[2])):
-        if events.amounts[2, resource] > 0:
-            room = min(room, events.amounts[0, resource] / events.amounts[2, resource])
+    amounts = amounts_of(events)
+    for resource in range(len(amounts.capacity)):
+        if amounts.capacity[resource] > 0:
+            room = min(room, amounts.free[resource] / amounts.capacity[resource])
     return room
 
 

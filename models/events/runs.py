@@ -8,16 +8,14 @@ from collections.abc import Callable
 
 from ...base import IntArray
 from ..backfilling.easy import backfill, fill
-from ..backfilling.job_queue import COUNT, PREDICTED, WAITING, WALLTIME
+from ..backfilling.job_queue import counts_of
 from ..compiled import borrowing
 from .events import (
-    RUNNING,
-    WAKE,
-    WINDOW,
     Events,
     advance,
     advance_once,
     correct,
+    event_counts,
     expect,
     literal_room_of,
     next_instant,
@@ -58,14 +56,14 @@ def run_in_order(
     rows = 0
     gone = 0
     now = next_instant(events)
-    numbers = events.queue.numbers
-    while now < until and rows < len(decisions) and gone + numbers[RUNNING] < len(ended):
+    queued, counts = counts_of(events.queue), event_counts(events)
+    while now < until and rows < len(decisions) and gone + counts.running[0] < len(ended):
         # An arriving job that waits for another job triggers no decision.
-        before = numbers[COUNT] + gone
+        before = queued.rows[0] + gone
         gone = advance_once(events, now, ended, gone) if in_sequence else advance(events, now, ended, gone)
-        if numbers[WAITING] > 0 and numbers[COUNT] + gone > before:
+        if queued.waiting[0] > 0 and queued.rows[0] + gone > before:
             note(events, now, decisions[rows])
-            count = fill(events.queue, room_of(events), numbers[RUNNING], now, order, skip)
+            count = fill(events.queue, room_of(events), counts.running[0], now, order, skip)
             for place in range(count):
                 put_on_machine(events, events.chosen[place], now)
             decisions[rows, 3] = count
@@ -98,18 +96,17 @@ def run_easy(
     rows = 0
     gone = 0
     now = next_instant(events)
-    numbers = events.queue.numbers
-    while now < until and rows < len(decisions) and gone + numbers[RUNNING] < len(ended):
+    queued, counts = counts_of(events.queue), event_counts(events)
+    while now < until and rows < len(decisions) and gone + counts.running[0] < len(ended):
         # An arriving job that waits for another job triggers no decision.
-        before = numbers[COUNT] + gone
-        woken = 0 < numbers[WAKE] == now
+        before = queued.rows[0] + gone
+        woken = 0 < counts.wake[0] == now
         gone = advance_once(events, now, ended, gone) if in_sequence else advance(events, now, ended, gone)
-        if woken or (numbers[WAITING] > 0 and numbers[COUNT] + gone > before):
+        if woken or (queued.waiting[0] > 0 and queued.rows[0] + gone > before):
             correct(events, now)
             note(events, now, decisions[rows])
             room = literal_room_of(events, now) if by_walltime else room_of(events)
-            column = WALLTIME if by_walltime else PREDICTED
-            count = backfill(events.queue, room, numbers[RUNNING], now, shortest_first, column)
+            count = backfill(events.queue, room, counts.running[0], now, shortest_first, by_walltime)
             for place in range(count):
                 if by_walltime:
                     expect(events, events.chosen[place], now)
@@ -118,8 +115,8 @@ def run_easy(
             rows += 1
             # While jobs wait, decide again at the end of the closed time.
             if woken:
-                numbers[WAKE] = 0
-            if numbers[WAITING] > 0 and numbers[WINDOW] < len(events.closed):
-                numbers[WAKE] = events.closed[numbers[WINDOW], 1]
+                counts.wake[0] = 0
+            if queued.waiting[0] > 0 and counts.window[0] < len(events.closed):
+                counts.wake[0] = events.closed[counts.window[0], 1]
         now = next_instant(events)
     return rows, gone

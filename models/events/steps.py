@@ -8,30 +8,24 @@ from numpy.typing import NDArray
 from ...base import BoolArray, FloatArray, IntArray
 from ..backfilling.easy import SUBMISSION, backfill, backfill_behind, fill, reserve
 from ..backfilling.job_queue import (
-    COUNT,
     EXPANSION,
-    HEAD,
     NEVER,
-    ORDER,
-    PREDICTED,
-    RUNTIME,
-    SUBMIT,
-    WAITING,
     WAITS,
     JobQueue,
     best_allowed,
+    counts_of,
     fits,
+    jobs_in,
     next_allowed,
 )
-from ..compiled import borrowing
+from ..compiled import borrowing, within
 from .events import (
-    ARRIVED,
-    ELIGIBLE,
-    RUNNING,
-    WAKE,
+    EventJobs,
     Events,
     advance,
-    enter,
+    amounts_of,
+    enter_early,
+    event_counts,
     next_instant,
     put_on_machine,
     room_of,
@@ -48,31 +42,88 @@ PICK, BACKFILL, INSPECT, SELECT, TWO_LEVELS = range(5)
 NOTHING, IN_ORDER, SHORTEST_FIRST, BY_POLICY = range(4)
 #: Order of the next job if the policy chooses it.
 CHOSEN = 99
-#: Entries of the rules. `COMMIT`: whether a chosen job that does not fit stays the next one. `DELAY`, `MOST`: seconds
-#: by which a job is delayed, or for which a dispatcher is chosen, and the most delays. `SORT`: order of the visible
-#: jobs. `SKIP`: whether the last action of :data:`TWO_LEVELS` is a delay. From `PARTS` on, three per dispatcher:
-#: whether it is EASY, its order, and whether it skips blocked jobs or backfills the shortest job first.
-MODE, BEHIND, COMMIT, DELAY, MOST, SORT, SKIP, PARTS, ORDERED, FLAG = range(10)
-#: Entries of a simulation's numbers:
-#:
-#: * Time.
-#: * Whether the decisions of this instant continue.
-#: * Number of visible rows.
-#: * Row of the next job, -1 for none.
-#: * Seconds until the shadow time, -1 before it is known.
-#: * Whether the simulation is over.
-#: * Number of started jobs.
-#: * Chosen dispatcher, and the end of its choice, seconds.
-#: * Whether jobs behind the next one are chosen, and the number of delays since the last start, for
-#:   :data:`TWO_LEVELS`.
-#: * Number of jobs over which costs are averaged.
-NOW, OPEN, SHOWN, HELD, LIMIT, OVER, STARTED, PART, UNTIL, BACKFILLS, SKIPS, COUNTED, NUMBERS = range(13)
 #: Entry of the costs after those of :func:`_count`: what has been paid as rewards.
 _PAID = 4
 #: Values for no action: before the first decision, and to skip a simulation.
 BEGIN, PASS = -1, -2
 #: Least run time in a bounded slowdown, seconds.
 _BOUND = 10.0
+
+
+class StepRules(NamedTuple):
+    """What a policy decides, and what happens otherwise.
+
+    Attributes
+    ----------
+    mode
+        What the policy decides, :data:`PICK` or one of the following.
+    behind
+        What happens behind a job that does not fit, :data:`NOTHING` or one of the following.
+    commit
+        1 if a chosen job that does not fit stays the next one. Otherwise 0.
+    delay, most
+        Seconds by which a job is delayed, or for which a dispatcher is chosen, and the most delays.
+    sort
+        Order of the visible jobs.
+    skip
+        1 if the last action of :data:`TWO_LEVELS` is a delay. Otherwise 0.
+    easy, order, flag
+        Of each dispatcher: whether it is EASY, its order, and whether it skips blocked jobs or backfills the shortest
+        job first. Shape (dispatchers,). The first order is that of the next job, for :data:`TWO_LEVELS`.
+    """
+
+    mode: int
+    behind: int
+    commit: int
+    delay: int
+    most: int
+    sort: int
+    skip: int
+    easy: IntArray
+    order: IntArray
+    flag: IntArray
+
+
+class Stage(NamedTuple):
+    """State of the decisions of a simulation, each of shape (1,).
+
+    Attributes
+    ----------
+    now
+        Time, seconds.
+    open
+        Whether the decisions of this instant continue.
+    shown
+        Number of visible rows.
+    next_row
+        Row of the next job, -1 for none.
+    limit
+        Seconds until the shadow time, -1 before it is known.
+    over
+        Whether the simulation is over.
+    started
+        Number of started jobs.
+    dispatcher, until
+        Chosen dispatcher, and the end of its choice, seconds.
+    backfills, skips
+        Whether jobs behind the next one are chosen, and the number of delays since the last start, for
+        :data:`TWO_LEVELS`.
+    counted
+        Number of jobs over which costs are averaged.
+    """
+
+    now: IntArray
+    open: IntArray
+    shown: IntArray
+    next_row: IntArray
+    limit: IntArray
+    over: IntArray
+    started: IntArray
+    dispatcher: IntArray
+    until: IntArray
+    backfills: IntArray
+    skips: IntArray
+    counted: IntArray
 
 
 class One(NamedTuple):
@@ -101,7 +152,7 @@ class ParallelSimulations(NamedTuple):
     events
         Events of the simulations. Every array except `closed` has them as a further first axis.
     numbers
-        See :data:`NOW` and the following, shape (simulations, 12).
+        Blocks of :class:`Stage`, shape (simulations, 12, 1).
     costs
         Sums over started jobs: wait and turnaround, seconds, slowdown, and bounded slowdown. Then what has been paid.
         Shape (simulations, 5).
@@ -144,12 +195,36 @@ class ParallelSimulations(NamedTuple):
     units: IntArray
     ended: IntArray
 
+    @property
+    def stages(self) -> Stage:
+        """The state of the decisions by name, each of shape (simulations,), for callers in Python."""
+        return Stage(*self.numbers[:, :, 0].T)
+
+
+@within
+def _stage(one: One) -> Stage:
+    block = one.numbers
+    return Stage(
+        block[0],
+        block[1],
+        block[2],
+        block[3],
+        block[4],
+        block[5],
+        block[6],
+        block[7],
+        block[8],
+        block[9],
+        block[10],
+        block[11],
+    )
+
 
 @borrowing
 def step(
     steps: ParallelSimulations,
     actions: IntArray,
-    rules: IntArray,
+    rules: StepRules,
     columns: IntArray,
     cost: int,
     observation: Observation,
@@ -166,7 +241,7 @@ def step(
     actions
         An allowed action for each simulation, or :data:`BEGIN` or :data:`PASS`.
     rules
-        See :data:`MODE` and the following, shape (7 + 3 * dispatchers,).
+        What the policy decides.
     columns
         As for :func:`.show_columns`. Shape (2, 0) for those of :func:`.show`.
     cost
@@ -184,24 +259,24 @@ def step(
         if actions[place] == PASS:
             continue
         one = simulation(steps, place)
-        events, numbers = one.events, one.numbers
-        if numbers[OVER] == 0:
+        events, stage = one.events, _stage(one)
+        if stage.over[0] == 0:
             if actions[place] != BEGIN:
                 act(one, actions[place], rules)
-            while not (numbers[OPEN] == 1 and asks(one, rules)):
+            while not (stage.open[0] == 1 and asks(one, rules)):
                 now = next_instant(events)
                 if now == NEVER:
-                    numbers[OVER], numbers[SHOWN] = 1, 0
+                    stage.over[0], stage.shown[0] = 1, 0
                     break
-                if 0 < events.queue.numbers[WAKE] <= now:
-                    events.queue.numbers[WAKE] = 0
+                if 0 < event_counts(events).wake[0] <= now:
+                    event_counts(events).wake[0] = 0
                 advance(events, now, steps.ended, 0)
                 _open(one, now)
             view(one, rules, columns, observation[place], masks[place])
         if actions[place] != BEGIN:
-            rewards[place] = (one.costs[_PAID] - one.costs[cost]) / numbers[COUNTED]
+            rewards[place] = (one.costs[_PAID] - one.costs[cost]) / stage.counted[0]
             one.costs[_PAID] = one.costs[cost]
-            ended[place] = numbers[OVER] == 1
+            ended[place] = stage.over[0] == 1
 
 
 @borrowing
@@ -242,11 +317,12 @@ def side_by_side(
         return np.repeat(array[None], count, axis=0)
 
     queue = JobQueue(*map(repeated, events.queue))
-    repeats = Events._make([*map(repeated, events[:3]), events.closed, queue, *map(repeated, events[5:])])
+    arrays = {name: repeated(value) for name, value in events._asdict().items() if name not in ("queue", "closed")}
+    repeats = Events(queue=queue, closed=events.closed, **arrays)
     jobs = len(events.amount)
     steps = ParallelSimulations(
         events=repeats,
-        numbers=np.zeros((count, NUMBERS), dtype=np.int64),
+        numbers=np.zeros((count, len(Stage._fields), 1), dtype=np.int64),
         costs=np.zeros((count, 5)),
         rows=np.zeros((count, shown), dtype=np.int64),
         put_off=np.zeros((count, jobs), dtype=np.int64),
@@ -260,7 +336,7 @@ def side_by_side(
         units=np.tile(np.array(units, dtype=np.int64), (count, 1)),
         ended=np.zeros(jobs + 1, dtype=np.int64),
     )
-    steps.numbers[:, (HELD, LIMIT)] = -1
+    steps.stages.next_row[:] = steps.stages.limit[:] = -1
     return steps
 
 
@@ -296,28 +372,32 @@ def begin(
     early
         Number of the first jobs that came before the beginning. Those that do not run wait.
     """
-    events = steps.events
-    unused = events.amount.shape[1] - len(amount)
-    events.jobs[place] = 0
-    events.jobs[place, 0, unused:-1] = columns[0]
-    events.jobs[place, 1:5, unused:-1] = columns
-    events.amount[place, unused:] = amount
-    events.slots[place] = slots
-    events.queue.least[place] = NEVER
-    events.queue.numbers[place] = 0
-    events.queue.numbers[place, ARRIVED] = unused
-    events.amounts[place, :2] = whole
+    events = events_of(steps, place)
+    stages = steps.stages
+    unused = len(events.amount) - len(amount)
+    events.jobs[:] = 0
+    jobs, later = EventJobs(*events.jobs), slice(unused, -1)
+    jobs.eligible[later] = jobs.submit[later] = columns[0]
+    jobs.predicted[later], jobs.walltime[later], jobs.runtime[later] = columns[1:]
+    events.amount[unused:] = amount
+    events.slots[:] = slots
+    events.queue.least_amount[:] = NEVER
+    events.queue.least_times[:] = NEVER
+    events.queue.numbers[:] = 0
+    events.numbers[:] = 0
+    events.counts.arrived[0] = unused
+    events.machine.free[:] = events.machine.extra[:] = whole
     steps.numbers[place] = 0
     steps.costs[place] = 0.0
     steps.put_off[place] = 0
     steps.traits[place, :, unused:] = traits
     steps.trace[place, unused:] = trace
-    steps.numbers[place, HELD] = steps.numbers[place, LIMIT] = -1
-    steps.numbers[place, COUNTED] = len(amount)
+    stages.next_row[place] = stages.limit[place] = -1
+    stages.counted[place] = len(amount)
     if early:
-        jobs, times = (np.zeros(0, dtype=np.int64),) * 2 if starts is None else starts
-        steps.numbers[place, COUNTED] -= len(jobs)
-        begin_early(steps, place, unused, early, jobs, times)
+        rows, times = (np.zeros(0, dtype=np.int64),) * 2 if starts is None else starts
+        stages.counted[place] -= len(rows)
+        begin_early(steps, place, unused, early, rows, times)
 
 
 @borrowing
@@ -327,8 +407,7 @@ def begin_early(
     """Let the first jobs of a simulation come, and start some of them. See :func:`begin`."""
     events = simulation(steps, place).events
     for job in range(first, first + early):
-        enter(events, job, events.jobs[ELIGIBLE, job])
-        events.queue.numbers[ARRIVED] += 1
+        enter_early(events, job)
     for at in range(len(jobs)):
         start(events, jobs[at], times[at])
 
@@ -337,7 +416,7 @@ def begin_early(
 def decide(
     steps: ParallelSimulations,
     action: int,
-    rules: IntArray,
+    rules: StepRules,
     columns: IntArray,
     observation: Observation,
     masks: BoolArray,
@@ -349,7 +428,7 @@ def decide(
     one = simulation(steps, 0)
     if action != BEGIN:
         act(one, action, rules)
-    if one.numbers[OPEN] == 0 or not asks(one, rules):
+    if _stage(one).open[0] == 0 or not asks(one, rules):
         return False
     view(one, rules, columns, observation[0], masks[0])
     return True
@@ -369,20 +448,20 @@ def resume(steps: ParallelSimulations, running: int, now: int) -> None:
 @borrowing
 def _open(one: One, now: int) -> None:
     """Begin the decisions of an instant."""
-    numbers = one.numbers
-    numbers[NOW] = now
-    numbers[OPEN] = 1
-    numbers[LIMIT] = -1
-    numbers[BACKFILLS] = 1 if numbers[HELD] >= 0 else 0
+    stage = _stage(one)
+    stage.now[0] = now
+    stage.open[0] = 1
+    stage.limit[0] = -1
+    stage.backfills[0] = 1 if stage.next_row[0] >= 0 else 0
 
 
 @borrowing
 def look(
-    steps: ParallelSimulations, rules: IntArray, columns: IntArray, observation: Observation, masks: BoolArray
+    steps: ParallelSimulations, rules: StepRules, columns: IntArray, observation: Observation, masks: BoolArray
 ) -> None:
     """Fill the observation of the first simulation with the first waiting jobs."""
     one = simulation(steps, 0)
-    one.numbers[SHOWN] = 0
+    _stage(one).shown[0] = 0
     _show_waiting(one, rules)
     view(one, rules, columns, observation[0], masks[0])
 
@@ -390,7 +469,7 @@ def look(
 def arrays_of(steps: ParallelSimulations) -> list[NDArray[Any]]:
     """Return all arrays that simulations change."""
     events = steps.events
-    own = [each for each in (*events[:4], *events[5:]) if each is not events.closed]
+    own = [each for name, each in events._asdict().items() if name not in ("closed", "queue")]
     return [*own, *events.queue, *steps[1:-1]]
 
 
@@ -398,8 +477,8 @@ def events_of(steps: ParallelSimulations, place: int) -> Events:
     """Return the events of one simulation, for calls from Python."""
     events = steps.events
     queue = JobQueue(*(each[place] for each in events.queue))
-    arrays: list[Any] = [each if each is events.closed else each[place] for each in (*events[:4], *events[5:])]
-    return Events._make([*arrays[:4], queue, *arrays[4:]])
+    arrays: Any = (each[place] for each in events._replace(closed=steps.ranks, queue=steps.ranks))  # type: ignore[arg-type]
+    return Events(*arrays)._replace(closed=events.closed, queue=queue)
 
 
 @borrowing
@@ -408,7 +487,12 @@ def simulation(steps: ParallelSimulations, place: int) -> One:
     events = steps.events
     queue = steps.events.queue
     jobs = JobQueue(
-        queue.columns[place], queue.amount[place], queue.start[place], queue.least[place], queue.numbers[place]
+        queue.columns[place],
+        queue.amount[place],
+        queue.start[place],
+        queue.least_amount[place],
+        queue.least_times[place],
+        queue.numbers[place],
     )
     only = Events(
         events.jobs[place],
@@ -421,6 +505,7 @@ def simulation(steps: ParallelSimulations, place: int) -> One:
         events.chosen[place],
         events.slots[place],
         events.placed[place],
+        events.numbers[place],
     )
     return One(
         only,
@@ -440,180 +525,186 @@ def simulation(steps: ParallelSimulations, place: int) -> One:
 
 
 @borrowing
-def asks(one: One, rules: IntArray) -> bool:
+def asks(one: One, rules: StepRules) -> bool:
     """Do what needs no decision at this instant. Return whether a decision is needed, on the rows then visible."""
-    if rules[MODE] == PICK:
+    if rules.mode == PICK:
         return _asks_next(one, rules)
-    if rules[MODE] == SELECT:
+    if rules.mode == SELECT:
         return _asks_dispatcher(one, rules)
-    if rules[MODE] == TWO_LEVELS:
+    if rules.mode == TWO_LEVELS:
         return _asks_two_levels(one, rules)
-    return _asks_backfill(one, rules) if rules[MODE] == BACKFILL else _asks_start(one, rules)
+    return _asks_backfill(one, rules) if rules.mode == BACKFILL else _asks_start(one, rules)
 
 
 @borrowing
-def _asks_next(one: One, rules: IntArray) -> bool:
-    events, numbers = one.events, one.numbers
-    queue, free = events.queue, events.amounts[0]
-    if numbers[HELD] >= 0:
-        if not fits(queue.amount, numbers[HELD], free):
-            _backfill(one, numbers[HELD], rules[BEHIND])
-            numbers[OPEN] = 0
+def _asks_next(one: One, rules: StepRules) -> bool:
+    events, stage = one.events, _stage(one)
+    queue, free = events.queue, amounts_of(events).free
+    counts = counts_of(queue)
+    if stage.next_row[0] >= 0:
+        if not fits(queue.amount, stage.next_row[0], free):
+            _backfill(one, stage.next_row[0], rules.behind)
+            stage.open[0] = 0
             return False
-        _start(one, numbers[HELD])
-        numbers[HELD] = -1
-    nothing = next_allowed(queue, queue.numbers[HEAD], free, free, NEVER, PREDICTED) == queue.numbers[COUNT]
+        _start(one, stage.next_row[0])
+        stage.next_row[0] = -1
+    nothing = next_allowed(queue, counts.head[0], free, free, NEVER, False) == counts.rows[0]
     # Where nothing fits, all choices are the same, but for a choice that stands.
-    if queue.numbers[WAITING] == 0 or (nothing and rules[COMMIT] == 0):
-        numbers[OPEN] = 0
+    if counts.waiting[0] == 0 or (nothing and rules.commit == 0):
+        stage.open[0] = 0
         return False
-    numbers[SHOWN] = 0
+    stage.shown[0] = 0
     _show_waiting(one, rules)
     return True
 
 
 @borrowing
-def _asks_backfill(one: One, rules: IntArray) -> bool:
+def _asks_backfill(one: One, rules: StepRules) -> bool:
     events = one.events
-    numbers = one.numbers
+    stage = _stage(one)
     queue = events.queue
-    free = events.amounts[0]
-    if numbers[LIMIT] < 0:
-        while queue.numbers[HEAD] < queue.numbers[COUNT] and fits(queue.amount, queue.numbers[HEAD], free):
-            _start(one, queue.numbers[HEAD])
-    if queue.numbers[WAITING] < 2:
-        numbers[OPEN] = 0
+    counts = counts_of(queue)
+    free = amounts_of(events).free
+    if stage.limit[0] < 0:
+        while counts.head[0] < counts.rows[0] and fits(queue.amount, counts.head[0], free):
+            _start(one, counts.head[0])
+    if counts.waiting[0] < 2:
+        stage.open[0] = 0
         return False
-    return _asks_behind(one, rules, queue.numbers[HEAD])
+    return _asks_behind(one, rules, counts.head[0])
 
 
 @borrowing
-def _asks_behind(one: One, rules: IntArray, blocked: int) -> bool:
+def _asks_behind(one: One, rules: StepRules, blocked: int) -> bool:
     """Show a blocked job, and the jobs that fit without a delay of it. Return whether there are any."""
     events = one.events
-    numbers = one.numbers
+    stage = _stage(one)
     queue = events.queue
-    free = events.amounts[0]
-    spare = events.amounts[1]
-    now = numbers[NOW]
-    if numbers[LIMIT] < 0:
-        shadow = reserve(queue, room_of(events), blocked, queue.numbers[RUNNING], now, now)
-        numbers[LIMIT] = shadow - now if shadow < NEVER else NEVER
+    counts = counts_of(queue)
+    free = amounts_of(events).free
+    spare = amounts_of(events).extra
+    now = stage.now[0]
+    if stage.limit[0] < 0:
+        shadow = reserve(queue, room_of(events), blocked, event_counts(one.events).running[0], now, now)
+        stage.limit[0] = shadow - now if shadow < NEVER else NEVER
     one.rows[0] = blocked
-    numbers[SHOWN] = 1
-    row = queue.numbers[HEAD]
-    while rules[SORT] != SUBMISSION or numbers[SHOWN] < len(one.rows):
-        row = next_allowed(queue, row, free, spare, numbers[LIMIT], PREDICTED)
-        if row == queue.numbers[COUNT]:
+    stage.shown[0] = 1
+    row = counts.head[0]
+    while rules.sort != SUBMISSION or stage.shown[0] < len(one.rows):
+        row = next_allowed(queue, row, free, spare, stage.limit[0], False)
+        if row == counts.rows[0]:
             break
         _show_row(one, rules, row, 1)
         row += 1
-    if numbers[SHOWN] == 1:
-        numbers[OPEN] = 0
-    return bool(numbers[SHOWN] > 1)
+    if stage.shown[0] == 1:
+        stage.open[0] = 0
+    return bool(stage.shown[0] > 1)
 
 
 @borrowing
-def _asks_two_levels(one: One, rules: IntArray) -> bool:
-    events, numbers = one.events, one.numbers
+def _asks_two_levels(one: One, rules: StepRules) -> bool:
+    events, stage = one.events, _stage(one)
     queue = events.queue
-    free = events.amounts[0]
-    while queue.numbers[WAITING] > 0:
-        if numbers[BACKFILLS] == 1:
-            if fits(queue.amount, numbers[HELD], free):
-                _start(one, numbers[HELD])
-                numbers[HELD] = -1
-                numbers[BACKFILLS] = 0
+    counts = counts_of(queue)
+    free = amounts_of(events).free
+    while counts.waiting[0] > 0:
+        if stage.backfills[0] == 1:
+            if fits(queue.amount, stage.next_row[0], free):
+                _start(one, stage.next_row[0])
+                stage.next_row[0] = -1
+                stage.backfills[0] = 0
                 continue
-            if rules[BEHIND] == BY_POLICY and _asks_behind(one, rules, numbers[HELD]):
+            if rules.behind == BY_POLICY and _asks_behind(one, rules, stage.next_row[0]):
                 return True
-            if rules[BEHIND] != BY_POLICY:
-                _backfill(one, numbers[HELD], rules[BEHIND])
+            if rules.behind != BY_POLICY:
+                _backfill(one, stage.next_row[0], rules.behind)
             break
-        if rules[ORDERED] == CHOSEN:
-            nothing = next_allowed(queue, queue.numbers[HEAD], free, free, NEVER, PREDICTED) == queue.numbers[COUNT]
-            if nothing and rules[COMMIT] == 0:
+        if rules.order[0] == CHOSEN:
+            nothing = next_allowed(queue, counts.head[0], free, free, NEVER, False) == counts.rows[0]
+            if nothing and rules.commit == 0:
                 break
-            numbers[HELD] = -1
-            numbers[SHOWN] = 0
+            stage.next_row[0] = -1
+            stage.shown[0] = 0
             _show_waiting(one, rules)
             return True
-        numbers[HELD] = _best(one, rules[ORDERED])
-        if fits(queue.amount, numbers[HELD], free):
-            if rules[SKIP] == 1 and one.put_off[numbers[HELD]] < rules[MOST]:
-                one.rows[0] = numbers[HELD]
-                numbers[SHOWN] = 1
+        stage.next_row[0] = _best(one, rules.order[0])
+        if fits(queue.amount, stage.next_row[0], free):
+            if rules.skip == 1 and one.put_off[stage.next_row[0]] < rules.most:
+                one.rows[0] = stage.next_row[0]
+                stage.shown[0] = 1
                 _show_waiting(one, rules)
                 return True
-            _start(one, numbers[HELD])
+            _start(one, stage.next_row[0])
             continue
-        numbers[BACKFILLS] = 1
+        stage.backfills[0] = 1
     _close(one, rules)
     return False
 
 
 @borrowing
-def _close(one: One, rules: IntArray) -> None:
-    """End the decisions of an instant. A chosen job stays chosen only by :data:`COMMIT`."""
-    numbers = one.numbers
-    numbers[OPEN] = 0
-    if numbers[BACKFILLS] == 0 or rules[COMMIT] == 0:
-        numbers[HELD] = -1
+def _close(one: One, rules: StepRules) -> None:
+    """End the decisions of an instant. A chosen job stays chosen only by :attr:`StepRules.commit`."""
+    stage = _stage(one)
+    stage.open[0] = 0
+    if stage.backfills[0] == 0 or rules.commit == 0:
+        stage.next_row[0] = -1
 
 
 @borrowing
 def _best(one: One, order: int) -> int:
     """Return the row of the first waiting job by an order."""
     queue = one.events.queue
+    counts = counts_of(queue)
     if order == SUBMISSION:
-        return int(queue.numbers[HEAD])
-    best = np.inf
-    found = queue.numbers[HEAD]
-    for row in range(queue.numbers[HEAD], queue.numbers[COUNT]):
+        return int(counts.head[0])
+    least = np.inf
+    best = counts.head[0]
+    for row in range(counts.head[0], counts.rows[0]):
         if queue.start[row] == WAITS:
             key = _rank(one, order, row)
-            if key < best:
-                best, found = key, row
-    return int(found)
+            if key < least:
+                least, best = key, row
+    return int(best)
 
 
 @borrowing
-def _asks_start(one: One, rules: IntArray) -> bool:
-    events, numbers = one.events, one.numbers
+def _asks_start(one: One, rules: StepRules) -> bool:
+    events, stage = one.events, _stage(one)
     queue = events.queue
-    free = events.amounts[0]
-    bound = events.amounts[1]
-    while queue.numbers[WAITING] > 0:
+    counts = counts_of(queue)
+    free = amounts_of(events).free
+    bound = amounts_of(events).extra
+    while counts.waiting[0] > 0:
         for resource in range(len(bound)):
-            bound[resource] = free[resource] if rules[FLAG] == 1 else NEVER
-        if rules[ORDERED] == SUBMISSION:
-            row = next_allowed(queue, queue.numbers[HEAD], bound, bound, NEVER, PREDICTED)
-        elif rules[ORDERED] > EXPANSION:
-            row = _best(one, rules[ORDERED])
+            bound[resource] = free[resource] if rules.flag[0] == 1 else NEVER
+        if rules.order[0] == SUBMISSION:
+            row = next_allowed(queue, counts.head[0], bound, bound, NEVER, False)
+        elif rules.order[0] > EXPANSION:
+            row = _best(one, rules.order[0])
         else:
-            head = queue.numbers[HEAD]
-            row = best_allowed(queue, head, bound, bound, NEVER, PREDICTED, rules[ORDERED], numbers[NOW])
-        if row == queue.numbers[COUNT]:
+            head = counts.head[0]
+            row = best_allowed(queue, head, bound, bound, NEVER, False, rules.order[0], stage.now[0])
+        if row == counts.rows[0]:
             break
         if not fits(queue.amount, row, free):
-            _backfill(one, row, rules[BEHIND])
+            _backfill(one, row, rules.behind)
             break
-        if one.put_off[row] < rules[MOST]:
+        if one.put_off[row] < rules.most:
             one.rows[0] = row
-            numbers[SHOWN] = 1
-            numbers[HELD] = row
+            stage.shown[0] = 1
+            stage.next_row[0] = row
             _show_waiting(one, rules)
             return True
         _start(one, row)
-    numbers[OPEN] = 0
+    stage.open[0] = 0
     return False
 
 
 @borrowing
-def _asks_dispatcher(one: One, rules: IntArray) -> bool:
-    queue, numbers = one.events.queue, one.numbers
-    numbers[SHOWN] = 0
-    if queue.numbers[WAITING] > 0 and numbers[NOW] >= numbers[UNTIL]:
+def _asks_dispatcher(one: One, rules: StepRules) -> bool:
+    queue, stage = one.events.queue, _stage(one)
+    stage.shown[0] = 0
+    if counts_of(queue).waiting[0] > 0 and stage.now[0] >= stage.until[0]:
         _show_waiting(one, rules)
         return True
     _dispatch(one, rules)
@@ -621,87 +712,87 @@ def _asks_dispatcher(one: One, rules: IntArray) -> bool:
 
 
 @borrowing
-def act(one: One, action: int, rules: IntArray) -> None:
+def act(one: One, action: int, rules: StepRules) -> None:
     """Carry out a decision."""
-    events, numbers = one.events, one.numbers
+    events, stage = one.events, _stage(one)
     queue = events.queue
-    free = events.amounts[0]
-    row = one.rows[action] if rules[MODE] < INSPECT else 0
-    if rules[MODE] == TWO_LEVELS:
+    free = amounts_of(events).free
+    row = one.rows[action] if rules.mode < INSPECT else 0
+    if rules.mode == TWO_LEVELS:
         _act_on_levels(one, action, rules)
-    elif rules[MODE] == SELECT:
-        numbers[PART], numbers[UNTIL] = action, numbers[NOW] + rules[DELAY]
+    elif rules.mode == SELECT:
+        stage.dispatcher[0], stage.until[0] = action, stage.now[0] + rules.delay
         _dispatch(one, rules)
-    elif rules[MODE] == PICK:
+    elif rules.mode == PICK:
         if fits(queue.amount, row, free):
             _start(one, row)
             return
-        if rules[COMMIT] == 1:
-            numbers[HELD] = row
-        _backfill(one, row, rules[BEHIND])
-        numbers[OPEN] = 0
-    elif rules[MODE] == BACKFILL:
+        if rules.commit == 1:
+            stage.next_row[0] = row
+        _backfill(one, row, rules.behind)
+        stage.open[0] = 0
+    elif rules.mode == BACKFILL:
         if action == 0:
-            numbers[OPEN] = 0
+            stage.open[0] = 0
             return
         _backfill_chosen(one, row)
     elif action == 0:
-        _start(one, numbers[HELD])
+        _start(one, stage.next_row[0])
     else:
-        one.put_off[numbers[HELD]] += 1
+        one.put_off[stage.next_row[0]] += 1
         _wait(one, rules)
 
 
 @borrowing
-def _act_on_levels(one: One, action: int, rules: IntArray) -> None:
-    numbers = one.numbers
+def _act_on_levels(one: One, action: int, rules: StepRules) -> None:
+    stage = _stage(one)
     queue = one.events.queue
-    if numbers[BACKFILLS] == 1:
+    if stage.backfills[0] == 1:
         if action == 0:
             _close(one, rules)
         else:
             _backfill_chosen(one, one.rows[action])
         return
-    if rules[SKIP] == 1 and action == len(one.rows):
-        if rules[ORDERED] == CHOSEN:
-            numbers[SKIPS] += 1
+    if rules.skip == 1 and action == len(one.rows):
+        if rules.order[0] == CHOSEN:
+            stage.skips[0] += 1
         else:
-            one.put_off[numbers[HELD]] += 1
-        numbers[HELD] = -1
+            one.put_off[stage.next_row[0]] += 1
+        stage.next_row[0] = -1
         _wait(one, rules)
         return
     row = one.rows[action]
-    if fits(queue.amount, row, one.events.amounts[0]):
+    if fits(queue.amount, row, amounts_of(one.events).free):
         _start(one, row)
-        numbers[HELD] = -1
+        stage.next_row[0] = -1
     else:
-        numbers[HELD] = row
-        numbers[BACKFILLS] = 1
+        stage.next_row[0] = row
+        stage.backfills[0] = 1
 
 
 @borrowing
 def _backfill_chosen(one: One, row: int) -> None:
     """Start a job behind a blocked one. If it runs past the shadow time, it takes extra amounts."""
     queue = one.events.queue
-    spare = one.events.amounts[1]
-    if queue.columns[PREDICTED, row] > one.numbers[LIMIT]:
+    spare = amounts_of(one.events).extra
+    if jobs_in(queue).predicted[row] > _stage(one).limit[0]:
         for resource in range(len(spare)):
             spare[resource] -= queue.amount[row, resource]
     _start(one, row)
 
 
 @borrowing
-def _wait(one: One, rules: IntArray) -> None:
+def _wait(one: One, rules: StepRules) -> None:
     """Start nothing until the next event, or until the delay is over."""
-    queue = one.events.queue
-    if queue.numbers[WAKE] == 0:
-        queue.numbers[WAKE] = one.numbers[NOW] + rules[DELAY]
-    one.numbers[OPEN] = 0
+    wake = event_counts(one.events).wake
+    if wake[0] == 0:
+        wake[0] = _stage(one).now[0] + rules.delay
+    _stage(one).open[0] = 0
 
 
 @borrowing
 def _start(one: One, row: int) -> None:
-    start(one.events, row, one.numbers[NOW])
+    start(one.events, row, _stage(one).now[0])
     _count(one, row)
 
 
@@ -709,78 +800,79 @@ def _start(one: One, row: int) -> None:
 def _backfill(one: One, blocked: int, behind: int) -> None:
     if behind == NOTHING:
         return
-    events, now = one.events, one.numbers[NOW]
+    events, now = one.events, _stage(one).now[0]
     queue = events.queue
     shortest = behind == SHORTEST_FIRST
-    head = queue.numbers[HEAD]
-    running = queue.numbers[RUNNING]
-    _start_chosen(one, backfill_behind(queue, room_of(events), running, 0, blocked, head, now, shortest, PREDICTED))
+    head = counts_of(queue).head[0]
+    running = event_counts(one.events).running[0]
+    _start_chosen(one, backfill_behind(queue, room_of(events), running, 0, blocked, head, now, shortest, False))
 
 
 @borrowing
-def _dispatch(one: One, rules: IntArray) -> None:
+def _dispatch(one: One, rules: StepRules) -> None:
     """Let the chosen dispatcher decide. This ends the instant."""
     events = one.events
-    now = one.numbers[NOW]
-    part = 3 * one.numbers[PART]
+    now = _stage(one).now[0]
+    part = _stage(one).dispatcher[0]
     queue = events.queue
-    order = rules[part + ORDERED]
-    flag = rules[part + FLAG] == 1
-    if rules[part + PARTS] == 1:
-        count = backfill(queue, room_of(events), queue.numbers[RUNNING], now, flag, PREDICTED)
+    order = rules.order[part]
+    flag = rules.flag[part] == 1
+    if rules.easy[part] == 1:
+        count = backfill(queue, room_of(events), event_counts(one.events).running[0], now, flag, False)
     else:
-        count = fill(queue, room_of(events), queue.numbers[RUNNING], now, order, flag)
+        count = fill(queue, room_of(events), event_counts(one.events).running[0], now, order, flag)
     _start_chosen(one, count)
-    one.numbers[OPEN] = 0
+    _stage(one).open[0] = 0
 
 
 @borrowing
 def _start_chosen(one: One, count: int) -> None:
     for at in range(count):
-        put_on_machine(one.events, one.events.chosen[at], one.numbers[NOW])
+        put_on_machine(one.events, one.events.chosen[at], _stage(one).now[0])
         _count(one, one.events.chosen[at])
 
 
 @borrowing
 def _count(one: One, row: int) -> None:
     """Add the costs of a starting job."""
-    columns = one.events.queue.columns
-    numbers = one.numbers
+    jobs = jobs_in(one.events.queue)
+    stage = _stage(one)
     costs = one.costs
-    run = float(columns[RUNTIME, row])
-    wait = float(numbers[NOW] - columns[SUBMIT, row])
+    run = float(jobs.runtime[row])
+    wait = float(stage.now[0] - jobs.submit[row])
     costs[0] += wait
     costs[1] += wait + run
     costs[2] += max(1.0, (wait + run) / max(run, 1.0))
     costs[3] += max(1.0, (wait + run) / max(run, _BOUND))
-    one.started[numbers[STARTED]] = row
-    numbers[STARTED] += 1
-    numbers[SKIPS] = 0
+    one.started[stage.started[0]] = row
+    stage.started[0] += 1
+    stage.skips[0] = 0
 
 
 @borrowing
-def _show_waiting(one: One, rules: IntArray) -> None:
+def _show_waiting(one: One, rules: StepRules) -> None:
     """Add waiting jobs to the visible rows, in their order. Skip the job that is already visible as the next one."""
     queue = one.events.queue
-    numbers = one.numbers
-    first = numbers[SHOWN]
-    for row in range(queue.numbers[HEAD], queue.numbers[COUNT]):
-        if rules[SORT] == SUBMISSION and numbers[SHOWN] == len(one.rows):
+    stage = _stage(one)
+    counts = counts_of(queue)
+    first = stage.shown[0]
+    for row in range(counts.head[0], counts.rows[0]):
+        if rules.sort == SUBMISSION and stage.shown[0] == len(one.rows):
             break
-        if queue.start[row] == WAITS and row != numbers[HELD]:
+        if queue.start[row] == WAITS and row != stage.next_row[0]:
             _show_row(one, rules, row, first)
 
 
 @borrowing
-def _show_row(one: One, rules: IntArray, row: int, first: int) -> None:
+def _show_row(one: One, rules: StepRules, row: int, first: int) -> None:
     """Add a job to the visible rows from `first` on."""
-    numbers = one.numbers
-    if rules[SORT] == SUBMISSION:
-        one.rows[numbers[SHOWN]] = row
-        numbers[SHOWN] += 1
+    stage = _stage(one)
+    if rules.sort == SUBMISSION:
+        one.rows[stage.shown[0]] = row
+        stage.shown[0] += 1
     else:
-        key = _rank(one, rules[SORT], row)
-        numbers[SHOWN] = insert_ranked(one.keys, one.rows, first, numbers[SHOWN], row, key)
+        key = _rank(one, rules.sort, row)
+        stage.shown[0] = insert_ranked(one.keys, one.rows, first, stage.shown[0], row, key)
 
 
 @borrowing
@@ -788,34 +880,35 @@ def _rank(one: One, order: int, row: int) -> float:
     if order == GIVEN:
         return float(one.ranks[row])
     queue = one.events.queue
-    columns = queue.columns
+    jobs = jobs_in(queue)
     cores = max(1.0, float(queue.amount[row, one.units[0]] * one.units[1]))
-    return rank(order, float(columns[SUBMIT, row]), float(columns[PREDICTED, row]), cores, float(one.numbers[NOW]))
+    return rank(order, float(jobs.submit[row]), float(jobs.predicted[row]), cores, float(_stage(one).now[0]))
 
 
 @borrowing
-def view(one: One, rules: IntArray, columns: IntArray, observation: Observation, mask: BoolArray) -> None:
+def view(one: One, rules: StepRules, columns: IntArray, observation: Observation, mask: BoolArray) -> None:
     """Fill the observation of a decision, the allowed actions, and the visible jobs."""
-    events, numbers = one.events, one.numbers
-    shown, mode = numbers[SHOWN], rules[MODE]
-    behind = mode == BACKFILL or (mode == TWO_LEVELS and numbers[BACKFILLS] == 1)
+    events, stage = one.events, _stage(one)
+    shown, mode = stage.shown[0], rules.mode
+    behind = mode == BACKFILL or (mode == TWO_LEVELS and stage.backfills[0] == 1)
     # In these a single job is accepted or delayed.
-    single = mode == INSPECT or (mode == TWO_LEVELS and not behind and rules[ORDERED] != CHOSEN)
+    single = mode == INSPECT or (mode == TWO_LEVELS and not behind and rules.order[0] != CHOSEN)
     if columns.shape[1] == 0:
-        show(events, one.rows, shown, numbers[NOW], observation)
+        show(events, one.rows, shown, stage.now[0], observation)
     else:
-        sight = Sight(one.rows, shown, numbers[NOW], behind, one.units, one.put_off, one.traits, one.spare)
+        sight = Sight(one.rows, shown, stage.now[0], behind, one.units, one.put_off, one.traits, one.spare)
         show_columns(events, sight, columns, observation)
+    orders = jobs_in(events.queue).order
     for at in range(len(one.visible)):
-        one.visible[at] = one.trace[events.queue.columns[ORDER, one.rows[at]]] if at < shown else -1
+        one.visible[at] = one.trace[orders[one.rows[at]]] if at < shown else -1
     for at in range(len(mask)):
         mask[at] = at < shown or mode in (INSPECT, SELECT)
     if mode == TWO_LEVELS:
         if single:
             for at in range(1, len(mask)):
                 mask[at] = False
-        if rules[SKIP] == 1:
-            mask[len(mask) - 1] = shown > 0 and not behind and numbers[SKIPS] < rules[MOST]
+        if rules.skip == 1:
+            mask[len(mask) - 1] = shown > 0 and not behind and stage.skips[0] < rules.most
     first, last = (0, 1) if behind else (1, shown) if single else (0, 0)
     for at in range(first, min(last, shown)):
         if columns.shape[1] == 0:

@@ -5,9 +5,20 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import BoolArray, FloatArray, IntArray
-from ..backfilling.job_queue import COUNT, PREDICTED, SUBMIT, WAITING, WALLTIME, waiting_rows
+from ..backfilling.job_queue import count_rows, count_waiting, counted_jobs, waiting_rows
 from ..compiled import compiled
-from ..events.events import RUNNING, Events, advance, correct, expected_end, next_instant, note, running_rows, start
+from ..events.events import (
+    Events,
+    advance,
+    correct,
+    count_running,
+    counted_amounts,
+    expected_end,
+    next_instant,
+    note,
+    running_rows,
+    start,
+)
 from ..scheduling.selection import fitting
 from .expected_shadow import ExpectedShadow, longest_wait, open_expected, predict
 from .guarantees import MachineRoom, PlanSettings, Queue, Walltimes, doubts, settle, told_apart
@@ -76,7 +87,7 @@ def open_past(
     shadow.arrival[:] = submit
     shadow.duration[:] = predicted
     shadow.run[:] = 1
-    shadow.queue.columns[WALLTIME, :count] = walltime
+    shadow.queue.jobs.walltime[:] = walltime
     shadow.queue.amount[:] = amount
     rows = np.zeros((6, count), dtype=np.int64)
     numbers = np.array([0, 0, 0, begin, 0], dtype=np.int64)
@@ -111,10 +122,9 @@ def run_look_ahead(
     rows = 0
     gone = 0
     now = next_instant(events)
-    numbers = events.queue.numbers
-    while now < until and rows < len(decisions) and gone + numbers[RUNNING] < len(ended):
+    while now < until and rows < len(decisions) and gone + count_running(events) < len(ended):
         gone = advance(events, now, ended, gone)
-        if numbers[WAITING] > 0:
+        if count_waiting(events.queue) > 0:
             correct(events, now)
             note(events, now, decisions[rows])
             waits = waiting_rows(events.queue)
@@ -136,29 +146,29 @@ def run_look_ahead(
 def _see(events: Events, past: SimulatedHistory, waits: IntArray, now: int, recent: int) -> int:
     """Record waiting and running jobs. Return the longest recent wait under EASY, known or expected, seconds."""
     numbers = past.numbers
-    columns = events.queue.columns
+    jobs = counted_jobs(events.queue)
     runs = running_rows(events)
     last = Seen(past.waiting[: numbers[_WAITED]], past.running[: numbers[_RAN]], numbers[_LAST], numbers[_NUMBER])
     numbers[_NUMBER] += 1
     begun = events.queue.start[runs]
-    predicted = columns[PREDICTED][waits]
+    predicted = jobs.predicted[waits]
     seen = Seen(waits, runs, now, numbers[_NUMBER])
-    see_jobs(past.shadow, past.known, last, seen, numbers[_STILL], predicted, begun, begun + columns[PREDICTED][runs])
+    see_jobs(past.shadow, past.known, last, seen, numbers[_STILL], predicted, begun, begun + jobs.predicted[runs])
     past.waiting[: len(waits)] = waits
     past.running[: len(runs)] = runs
     numbers[_WAITED] = len(waits)
     numbers[_RAN] = len(runs)
     numbers[_LAST] = now
-    predict(past.shadow, past.expected, waits, predicted, columns[WALLTIME][waits])
-    return longest_wait(past.shadow, past.expected, events.queue.numbers[COUNT], now, recent)
+    predict(past.shadow, past.expected, waits, predicted, jobs.walltime[waits])
+    return longest_wait(past.shadow, past.expected, count_rows(events.queue), now, recent)
 
 
 @compiled
 def _remember(past: SimulatedHistory, starts: IntArray, now: int, waiting: int) -> None:
     """Record which of the waiting jobs start now."""
-    numbers, known = past.numbers, past.known
+    numbers, known, predicted = past.numbers, past.known, counted_jobs(past.shadow.queue).predicted
     for job in starts:
-        known.status[job], known.start[job], known.end[job] = RUNS, now, now + past.shadow.queue.columns[PREDICTED, job]
+        known.status[job], known.start[job], known.end[job] = RUNS, now, now + predicted[job]
         past.running[numbers[_RAN]] = job
         numbers[_RAN] += 1
     numbers[_STILL] = waiting - len(starts)
@@ -185,12 +195,12 @@ def look_ahead(events: Events, now: int, settings: PlanSettings, waits: IntArray
     """
     amount = events.queue.amount[waits]
     nothing = np.zeros(0, dtype=np.int64)
-    columns = events.queue.columns
-    literally = doubts(settings, now - columns[SUBMIT, waits[0]])
-    fits, count, together = fitting(amount, events.amounts[0])
+    jobs, amounts = counted_jobs(events.queue), counted_amounts(events)
+    literally = doubts(settings, now - jobs.submit[waits[0]])
+    fits, count, together = fitting(amount, amounts.free)
     report[:] = 0
-    report[_INTERVALS] = events.queue.numbers[RUNNING]
-    report[_AVAILABLE] = events.amounts[0].sum()
+    report[_INTERVALS] = count_running(events)
+    report[_AVAILABLE] = amounts.free.sum()
     report[_LITERALLY] = literally
     report[_DUE] = settings.due / 3600 if settings.due >= 0 else np.inf
     if not count:
@@ -203,21 +213,19 @@ def look_ahead(events: Events, now: int, settings: PlanSettings, waits: IntArray
         report[_STATUS] = report[_USED] = ALL
         return np.arange(len(waits))
     runs = running_rows(events)
-    queue = Queue(now - columns[SUBMIT][waits], columns[PREDICTED][waits], amount, fits)
+    queue = Queue(now - jobs.submit[waits], jobs.predicted[waits], amount, fits)
     running = MachineRoom(
         _ends(events, runs, now, False),
         events.queue.amount[runs],
-        events.amounts[0].copy(),
-        np.maximum(events.amounts[2], 1),
+        amounts.free.copy(),
+        np.maximum(amounts.capacity, 1),
         nothing,
         nothing,
         queue.amount[:0],
     )
     walltimes = Walltimes(nothing, nothing, nothing)
     if literally:
-        walltimes = told_apart(
-            queue, running, Walltimes(columns[WALLTIME][waits], _ends(events, runs, now, True), nothing)
-        )
+        walltimes = told_apart(queue, running, Walltimes(jobs.walltime[waits], _ends(events, runs, now, True), nothing))
     found, _ = plan(queue, running, settings, walltimes)
     report[_PLANNED] = found.candidates
     report[_REQUESTED] = found.requested
@@ -225,7 +233,7 @@ def look_ahead(events: Events, now: int, settings: PlanSettings, waits: IntArray
     report[_INTERVALS] += found.candidates
     report[_OBJECTIVE] = found.objective
     report[_STATUS] = report[_USED] = SEARCHED if found.searched else LISTED
-    starts = _with_room(found.start, amount, events.amounts[0].copy())
+    starts = _with_room(found.start, amount, amounts.free.copy())
     if not len(starts) and not len(runs):
         # Nothing else will happen, so the first job that fits must start.
         starts = _first(fits)

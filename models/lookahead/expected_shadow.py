@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import FloatArray, IntArray
-from ..backfilling.job_queue import BLOCK, COUNT, HEAD, RUNTIME, expect_length
-from ..compiled import compiled
+from ..backfilling.job_queue import BLOCK, counts_of, expect_length, jobs_in
+from ..compiled import borrowing, compiled
 from ..scheduling.selection import copy_range
-from .shadow import CLOCK, KNOWN, PEAK, PEAKS, RUNNING, ShadowJobs, go_on, lengthen, longest_since, replay
+from .shadow import CLOCK, PEAK, PEAKS, RUNNING, ShadowJobs, go_on, lengthen, longest_since, replay
 
 #: When the expected schedule restarts from the exact one. After at least so many seconds, or after this share of the
 #: exact schedule's lag. So the repeated work is a bounded multiple of the new work.
@@ -38,7 +38,7 @@ class ExpectedShadow(NamedTuple):
     counted
         1 if the run time is in `sums`, shape (jobs,).
     jobs
-        The expected schedule. It shares columns and amounts with the exact one.
+        The expected schedule. It shares the jobs and known run times of the exact one.
     capacity
         Capacity of the machine, shape (resources,).
     sums
@@ -78,9 +78,9 @@ def lengthen_expected(expected: ExpectedShadow, jobs: ShadowJobs) -> ExpectedSha
 
 
 def _sharing(schedule: ShadowJobs, jobs: ShadowJobs) -> ShadowJobs:
-    """Return a schedule that shares the columns and amounts of another one."""
+    """Return a schedule that shares the jobs and known run times of another one."""
     queue = schedule.queue._replace(columns=jobs.queue.columns, amount=jobs.queue.amount)
-    return schedule._replace(queue=queue)
+    return schedule._replace(queue=queue, known=jobs.known)
 
 
 @compiled
@@ -130,41 +130,45 @@ def longest_wait(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int, now: 
     return max(exact, longest_since(expected.jobs, now - recent))
 
 
-@compiled
+@borrowing
 def _learn(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int) -> None:
     """Add newly ended jobs to the sums."""
     counted = expected.counted
     predicted = expected.predicted
     numbers = expected.numbers
-    columns = jobs.queue.columns
+    runtime = jobs_in(jobs.queue).runtime
     for job in range(numbers[UNCOUNTED], arrived):
-        if not columns[KNOWN, job] or counted[job]:
+        if not jobs.known[job] or counted[job]:
             continue
         counted[job] = 1
-        if columns[RUNTIME, job] > 0 and predicted[job] > 0:
+        if runtime[job] > 0 and predicted[job] > 0:
             part = 0.0
             for resource in range(len(expected.capacity)):
                 part = max(part, jobs.queue.amount[job, resource] / expected.capacity[resource])
             sums = expected.sums[int(predicted[job] >= expected.walltime[job])]
             sums[_PREDICTED] += part * predicted[job]
-            sums[_RAN] += part * columns[RUNTIME, job]
+            sums[_RAN] += part * runtime[job]
     while numbers[UNCOUNTED] < arrived and counted[numbers[UNCOUNTED]]:
         numbers[UNCOUNTED] += 1
 
 
-@compiled
+@borrowing
 def _begin(jobs: ShadowJobs, expected: ExpectedShadow) -> None:
     """Restart the expected schedule from the exact one. Copies only what may differ."""
     first = expected.numbers[APART]
     state = jobs.state
     queue = jobs.queue
     schedule = expected.jobs
-    last = max(queue.numbers[COUNT], schedule.queue.numbers[COUNT])
+    last = max(counts_of(queue).rows[0], counts_of(schedule.queue).rows[0])
     copy_range(queue.start, schedule.queue.start, first, last)
     copy_range(jobs.running, schedule.running, 0, state[RUNNING])
     copy_range(jobs.peaks, schedule.peaks, state[PEAK], state[PEAKS])
     for block in range(first // BLOCK, last // BLOCK + 1):
-        copy_range(queue.least[block], schedule.queue.least[block], 0, queue.least.shape[1])
+        for resource in range(queue.least_amount.shape[1]):
+            schedule.queue.least_amount[block, resource] = queue.least_amount[block, resource]
+        for kind in range(len(queue.least_times)):
+            schedule.queue.least_times[kind, block] = queue.least_times[kind, block]
     copy_range(state, schedule.state, 0, len(state))
-    copy_range(queue.numbers, schedule.queue.numbers, 0, len(queue.numbers))
-    expected.numbers[APART] = queue.numbers[HEAD]
+    for counter in range(len(queue.numbers)):
+        schedule.queue.numbers[counter, 0] = queue.numbers[counter, 0]
+    expected.numbers[APART] = counts_of(queue).head[0]

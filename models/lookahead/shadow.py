@@ -1,31 +1,25 @@
 """Shadow schedule: what EASY would have done with the same jobs, as far as run times are known or expected."""
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
 from ...base import IntArray
 from ..backfilling.easy import NEVER_CLOSED, Room, backfill
 from ..backfilling.job_queue import (
-    COUNT,
-    HEAD,
     NEVER,
-    PREDICTED,
-    RUNTIME,
-    SINCE,
-    SUBMIT,
     WAITS,
     JobQueue,
     append,
+    counts_of,
     expect_length,
+    jobs_in,
     leave,
     next_allowed,
     open_queue,
 )
-from ..compiled import compiled
+from ..compiled import borrowing, compiled
 
-#: Column after those of the queue: 1 if the job has ended in reality, so that its run time is known.
-KNOWN = 6
 #: Entries of `ShadowJobs.state`.
 RUNNING, CLOCK, PEAK, PEAKS = range(4)
 #: Begin of the free amounts in it.
@@ -38,13 +32,15 @@ class ShadowJobs(NamedTuple):
     Attributes
     ----------
     queue
-        The jobs. Only jobs that have arrived in the shadow count. Its columns are:
+        The jobs. Only jobs that have arrived in the shadow count. Its fields are:
 
         * Submission, when the wait begins.
         * First decision that included the job. It never falls.
         * Predicted run time, at least 1.
         * Run time if `known`, else a lower bound.
         * Start in the shadow.
+    known
+        1 if the job has ended in reality, so that its run time is known. Otherwise 0. Shape (jobs,).
     running
         Jobs that run in the shadow, by predicted end, in the first entries. Shape (jobs,).
     peaks
@@ -59,6 +55,7 @@ class ShadowJobs(NamedTuple):
     """
 
     queue: JobQueue
+    known: IntArray
     running: IntArray
     peaks: IntArray
     scratch: IntArray
@@ -68,27 +65,22 @@ class ShadowJobs(NamedTuple):
     @property
     def submit(self) -> IntArray:
         """Begin of each wait, shape (jobs,)."""
-        return cast(IntArray, self.queue.columns[SUBMIT])
+        return self.queue.jobs.submit
 
     @property
     def arrival(self) -> IntArray:
         """First decision that included each job, shape (jobs,)."""
-        return cast(IntArray, self.queue.columns[SINCE])
+        return self.queue.jobs.since
 
     @property
     def duration(self) -> IntArray:
         """Predicted run times, shape (jobs,)."""
-        return cast(IntArray, self.queue.columns[PREDICTED])
+        return self.queue.jobs.predicted
 
     @property
     def run(self) -> IntArray:
         """Run times or lower bounds, shape (jobs,)."""
-        return cast(IntArray, self.queue.columns[RUNTIME])
-
-    @property
-    def known(self) -> IntArray:
-        """Whether the run times are known, shape (jobs,)."""
-        return cast(IntArray, self.queue.columns[KNOWN])
+        return self.queue.jobs.runtime
 
 
 def open_shadow(capacity: IntArray, now: int, rows: int = 0) -> ShadowJobs:
@@ -96,10 +88,10 @@ def open_shadow(capacity: IntArray, now: int, rows: int = 0) -> ShadowJobs:
     state = np.zeros(HEADER + len(capacity), dtype=np.int64)
     state[CLOCK] = now
     state[HEADER:] = capacity
-    queue = open_queue(rows, len(capacity), 1)
-    none = np.zeros(rows, dtype=np.int64)
+    queue = open_queue(rows, len(capacity))
+    known, running, peaks = np.zeros((3, rows), dtype=np.int64)
     queue.start[:] = WAITS
-    return ShadowJobs(queue, none, none.copy(), np.zeros((3, rows + 1), dtype=np.int64), state, NEVER_CLOSED)
+    return ShadowJobs(queue, known, running, peaks, np.zeros((3, rows + 1), dtype=np.int64), state, NEVER_CLOSED)
 
 
 def begin_with(jobs: ShadowJobs, running: IntArray, start: IntArray) -> None:
@@ -107,7 +99,8 @@ def begin_with(jobs: ShadowJobs, running: IntArray, start: IntArray) -> None:
     count = len(running)
     jobs.queue.start[running] = start
     jobs.running[:count] = running
-    jobs.queue.numbers[[COUNT, HEAD]] = jobs.state[RUNNING] = count
+    counts = jobs.queue.counts
+    counts.rows[0] = counts.head[0] = jobs.state[RUNNING] = count
     jobs.state[HEADER:] -= jobs.queue.amount[running].sum(axis=0)
 
 
@@ -115,19 +108,23 @@ def lengthen(jobs: ShadowJobs, rows: int) -> ShadowJobs:
     """Return the same shadow with room for `rows` jobs."""
     made = open_shadow(jobs.state[HEADER:], 0, rows)
     before = len(jobs.running)
-    for new, old in zip(made.queue[1:4], jobs.queue[1:4], strict=True):
-        new[: len(old)] = old
+    blocks = len(jobs.queue.least_amount)
     made.queue.columns[:, :before] = jobs.queue.columns
+    made.queue.amount[:before] = jobs.queue.amount
+    made.queue.start[:before] = jobs.queue.start
+    made.queue.least_amount[:blocks] = jobs.queue.least_amount
+    made.queue.least_times[:, :blocks] = jobs.queue.least_times
     made.queue.numbers[:] = jobs.queue.numbers
+    made.known[:before] = jobs.known
     made.running[:before] = jobs.running
     made.peaks[:before] = jobs.peaks
     return made._replace(state=jobs.state, closed=jobs.closed)
 
 
-@compiled
+@borrowing
 def expect(jobs: ShadowJobs, row: int, duration: int) -> None:
     """Set a new predicted run time of a job."""
-    jobs.queue.columns[PREDICTED, row] = duration
+    jobs_in(jobs.queue).predicted[row] = duration
     expect_length(jobs.queue, row)
 
 
@@ -153,19 +150,25 @@ def go_on(jobs: ShadowJobs, arrived: int, now: int, guessed: IntArray) -> int:
     -------
     Time of the next possible event. If it is later than now, the shadow is up to date.
     """
-    queue = jobs.queue
     while True:
         time, unknown = next_event(jobs, arrived, guessed)
         if time > now or unknown <= time:
             return int(min(time, unknown))
         jobs.state[CLOCK] = time
         complete(jobs, time, guessed)
-        while queue.numbers[COUNT] < arrived and queue.columns[SINCE, queue.numbers[COUNT]] <= time:
-            append(queue)
+        _arrive(jobs, arrived, time)
         easy(jobs, time)
 
 
-@compiled
+@borrowing
+def _arrive(jobs: ShadowJobs, arrived: int, time: int) -> None:
+    """Let jobs enter the queue up to `time`."""
+    rows, since = counts_of(jobs.queue).rows, jobs_in(jobs.queue).since
+    while rows[0] < arrived and since[rows[0]] <= time:
+        append(jobs.queue)
+
+
+@borrowing
 def longest_since(jobs: ShadowJobs, since: int) -> int:
     """Return the longest wait in the shadow of jobs that wait or started since then, seconds.
 
@@ -173,44 +176,45 @@ def longest_since(jobs: ShadowJobs, since: int) -> int:
     """
     state = jobs.state
     peaks = jobs.peaks
-    queue = jobs.queue
+    counts = counts_of(jobs.queue)
     longest = 0
-    start = queue.start
-    submit = queue.columns[SUBMIT]
+    start = jobs.queue.start
+    submit = jobs_in(jobs.queue).submit
     while state[PEAK] < state[PEAKS] and start[peaks[state[PEAK]]] < since:
         state[PEAK] += 1
     if state[PEAK] < state[PEAKS]:
         longest = start[peaks[state[PEAK]]] - submit[peaks[state[PEAK]]]
-    if queue.numbers[HEAD] < queue.numbers[COUNT]:
-        longest = max(longest, state[CLOCK] - submit[queue.numbers[HEAD]])
+    if counts.head[0] < counts.rows[0]:
+        longest = max(longest, state[CLOCK] - submit[counts.head[0]])
     return int(longest)
 
 
-@compiled
+@borrowing
 def next_event(jobs: ShadowJobs, arrived: int, guessed: IntArray) -> tuple[int, int]:
     """Return the next arrival or end in the shadow, and the earliest end that is unknown."""
-    queue = jobs.queue
+    queued, counts = jobs_in(jobs.queue), counts_of(jobs.queue)
+    start = jobs.queue.start
     state = jobs.state
     running = jobs.running
     clock = state[CLOCK]
     time = NEVER
     unknown = NEVER
-    if queue.numbers[COUNT] < arrived:
-        time = queue.columns[SINCE, queue.numbers[COUNT]]
+    if counts.rows[0] < arrived:
+        time = queued.since[counts.rows[0]]
     window = _window(jobs, clock)
-    if queue.numbers[HEAD] < queue.numbers[COUNT] and window < len(jobs.closed):
+    if counts.head[0] < counts.rows[0] and window < len(jobs.closed):
         time = min(time, jobs.closed[window, 1])
     for index in range(state[RUNNING]):
         row = running[index]
-        end = max(queue.start[row] + _stay(queue.columns, row, guessed), clock)
-        if queue.columns[KNOWN, row] or len(guessed) > 0:
+        end = max(start[row] + _stay(jobs, row, guessed), clock)
+        if jobs.known[row] or len(guessed) > 0:
             time = min(time, end)
         else:
             unknown = min(unknown, end)
     return time, unknown
 
 
-@compiled
+@borrowing
 def _window(jobs: ShadowJobs, now: int) -> int:
     """Return the first closure that is not over, as a row of `closed`."""
     window = 0
@@ -219,12 +223,13 @@ def _window(jobs: ShadowJobs, now: int) -> int:
     return window
 
 
-@compiled
-def _stay(columns: IntArray, row: int, guessed: IntArray) -> int:
+@borrowing
+def _stay(jobs: ShadowJobs, row: int, guessed: IntArray) -> int:
     """Return the run time of a job, or without guesses its lower bound, seconds."""
-    run = columns[RUNTIME, row]
-    duration = columns[PREDICTED, row]
-    if columns[KNOWN, row] or len(guessed) == 0:
+    queued = jobs_in(jobs.queue)
+    run = queued.runtime[row]
+    duration = queued.predicted[row]
+    if jobs.known[row] or len(guessed) == 0:
         return int(run)
     guess = guessed[row] if guessed[row] > 0 else duration
     if run < guess:
@@ -232,7 +237,7 @@ def _stay(columns: IntArray, row: int, guessed: IntArray) -> int:
     return int(min(2 * run, duration) if run < duration else 2 * run)
 
 
-@compiled
+@borrowing
 def complete(jobs: ShadowJobs, time: int, guessed: IntArray) -> None:
     """End the jobs that end by `time`."""
     queue = jobs.queue
@@ -241,8 +246,8 @@ def complete(jobs: ShadowJobs, time: int, guessed: IntArray) -> None:
     kept = 0
     for index in range(state[RUNNING]):
         row = running[index]
-        certain = queue.columns[KNOWN, row] or len(guessed) > 0
-        if certain and queue.start[row] + _stay(queue.columns, row, guessed) <= time:
+        certain = jobs.known[row] or len(guessed) > 0
+        if certain and queue.start[row] + _stay(jobs, row, guessed) <= time:
             for resource in range(queue.amount.shape[1]):
                 state[HEADER + resource] += queue.amount[row, resource]
         else:
@@ -255,31 +260,44 @@ def complete(jobs: ShadowJobs, time: int, guessed: IntArray) -> None:
 def easy(jobs: ShadowJobs, now: int) -> None:
     """Start jobs from the head of the queue, then those that do not delay the first one that does not fit."""
     queue = jobs.queue
-    state = jobs.state
-    running = jobs.running
     scratch = jobs.scratch
-    free = state[HEADER:].copy()
-    if next_allowed(queue, queue.numbers[HEAD], free, free, NEVER, PREDICTED) == queue.numbers[COUNT]:
+    free = jobs.state[HEADER:].copy()
+    if not _any_fits(queue, free):
         return
     _sort(jobs)
-    count = state[RUNNING]
-    for index in range(count):
-        row = running[index]
-        scratch[0, count - 1 - index] = queue.start[row] + queue.columns[PREDICTED, row]
-        scratch[1, count - 1 - index] = row
+    _list_ends(jobs)
+    count = jobs.state[RUNNING]
     nothing = queue.amount[:0]
     room = Room(free, scratch[0], scratch[1], nothing, np.empty_like(free), scratch[2], jobs.closed, _window(jobs, now))
-    chosen = backfill(queue, room, count, now, False, PREDICTED)
+    chosen = backfill(queue, room, count, now, False, False)
     for index in range(chosen):
         _put_on_machine(jobs, scratch[2, index], now)
 
 
-@compiled
+@borrowing
+def _any_fits(queue: JobQueue, free: IntArray) -> bool:
+    """Return whether a waiting job needs at most the free amounts."""
+    counts = counts_of(queue)
+    return bool(next_allowed(queue, counts.head[0], free, free, NEVER, False) < counts.rows[0])
+
+
+@borrowing
+def _list_ends(jobs: ShadowJobs) -> None:
+    """Write the predicted ends of running jobs to the buffer, latest first, and their rows."""
+    predicted, scratch = jobs_in(jobs.queue).predicted, jobs.scratch
+    count = jobs.state[RUNNING]
+    for index in range(count):
+        row = jobs.running[index]
+        scratch[0, count - 1 - index] = jobs.queue.start[row] + predicted[row]
+        scratch[1, count - 1 - index] = row
+
+
+@borrowing
 def _sort(jobs: ShadowJobs) -> None:
     """Sort running jobs by predicted end. Only new predictions can be out of order."""
     running = jobs.running
     start = jobs.queue.start
-    duration = jobs.queue.columns[PREDICTED]
+    duration = jobs_in(jobs.queue).predicted
     for index in range(1, jobs.state[RUNNING]):
         row = running[index]
         end, place = start[row] + duration[row], index
@@ -289,14 +307,14 @@ def _sort(jobs: ShadowJobs) -> None:
         running[place] = row
 
 
-@compiled
+@borrowing
 def start_job(jobs: ShadowJobs, row: int, now: int) -> None:
     """Start a waiting job that fits."""
     leave(jobs.queue, row, now)
     _put_on_machine(jobs, row, now)
 
 
-@compiled
+@borrowing
 def _put_on_machine(jobs: ShadowJobs, row: int, now: int) -> None:
     """Run a job that has left the queue."""
     queue, state = jobs.queue, jobs.state
@@ -309,13 +327,13 @@ def _put_on_machine(jobs: ShadowJobs, row: int, now: int) -> None:
         _rise(jobs, row)
 
 
-@compiled
+@borrowing
 def _rise(jobs: ShadowJobs, row: int) -> None:
     """Append a starting job to the peaks, after removing those that did not wait longer."""
     state = jobs.state
     peaks = jobs.peaks
     start = jobs.queue.start
-    submit = jobs.queue.columns[SUBMIT]
+    submit = jobs_in(jobs.queue).submit
     wait = start[row] - submit[row]
     while state[PEAK] < state[PEAKS]:
         last = peaks[state[PEAKS] - 1]

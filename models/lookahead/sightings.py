@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 from ...base import IntArray
-from ..backfilling.job_queue import PREDICTED, RUNTIME
-from ..compiled import compiled
-from .shadow import KNOWN, ShadowJobs, expect
+from ..backfilling.job_queue import jobs_in
+from ..compiled import borrowing
+from .shadow import ShadowJobs, expect
 
 #: State of a job at the last decision that included it.
 GONE, WAITS, RUNS = range(3)
@@ -39,7 +39,7 @@ class Seen(NamedTuple):
     number: int
 
 
-@compiled
+@borrowing
 def see_jobs(
     jobs: ShadowJobs,
     known: Sightings,
@@ -68,13 +68,14 @@ def see_jobs(
     start, end
         Starts and predicted ends of the running jobs, seconds.
     """
+    queued = jobs_in(jobs.queue)
     quiet = still == 0 and seen.now > last.now
     for index in range(len(seen.waiting)):
         row = seen.waiting[index]
         still -= known.status[row] == WAITS
         known.status[row] = WAITS
         known.seen[row] = seen.number
-        if jobs.queue.columns[PREDICTED, row] != predicted[index]:
+        if queued.predicted[row] != predicted[index]:
             expect(jobs, row, predicted[index])
     for index in range(len(seen.running)):
         row = seen.running[index]
@@ -84,21 +85,21 @@ def see_jobs(
             known.start[row] = start[index]
             known.end[row] = end[index]
         known.seen[row] = seen.number
-        jobs.queue.columns[RUNTIME, row] = max(seen.now - start[index], 1)
+        queued.runtime[row] = max(seen.now - start[index], 1)
     _end_vanished(jobs, known, last, seen, quiet, still > 0)
 
 
-@compiled
+@borrowing
 def _end_vanished(jobs: ShadowJobs, known: Sightings, last: Seen, seen: Seen, quiet: bool, withdrawn: bool) -> None:
-    columns = jobs.queue.columns
+    runtime = jobs_in(jobs.queue).runtime
     for row in last.running:
         if known.status[row] == RUNS and known.seen[row] != seen.number:
             end = min(seen.now, max(last.now + 1, known.end[row])) if quiet else seen.now
-            known.status[row], columns[RUNTIME, row], columns[KNOWN, row] = GONE, end - known.start[row], 1
+            known.status[row], runtime[row], jobs.known[row] = GONE, end - known.start[row], 1
     if withdrawn:
         for row in last.waiting:
             if known.status[row] == WAITS and known.seen[row] != seen.number:
                 known.status[row] = GONE
-                if not columns[KNOWN, row]:
-                    columns[RUNTIME, row] = 0
-                    columns[KNOWN, row] = 1
+                if not jobs.known[row]:
+                    runtime[row] = 0
+                    jobs.known[row] = 1

@@ -11,23 +11,19 @@ import numpy as np
 from ...base import IntArray
 from ..backfilling.job_queue import (
     BLOCK,
-    COUNT,
-    HEAD,
     NEVER,
-    PREDICTED,
-    RUNTIME,
-    SINCE,
-    SUBMIT,
     WAITS,
-    WALLTIME,
     JobQueue,
     append,
+    count_rows,
+    counts_of,
+    jobs_in,
     waiting_rows,
 )
-from ..compiled import compiled
+from ..compiled import borrowing, compiled
 from ..scheduling.selection import copy_range
 from .expected_shadow import ANEW, ExpectedShadow
-from .shadow import CLOCK, HEADER, KNOWN, RUNNING, ShadowJobs, complete, easy, next_event, start_job
+from .shadow import CLOCK, HEADER, RUNNING, ShadowJobs, complete, easy, next_event, start_job
 
 #: Number of oldest waiting jobs to simulate until they start.
 MOST_AHEAD = 64
@@ -89,17 +85,33 @@ def standing(
     state[RUNNING], state[CLOCK] = len(runs), now
     for resource in range(resources):
         state[HEADER + resource] = free[resource]
-    columns = np.zeros((KNOWN + 1, len(rows)), dtype=np.int64)
-    amount = jobs.queue.amount[rows]
-    for column in (SUBMIT, PREDICTED, WALLTIME, RUNTIME, KNOWN):
+    columns = np.zeros((len(jobs.queue.columns), len(rows)), dtype=np.int64)
+    for column in range(len(columns)):
         columns[column] = jobs.queue.columns[column][rows]
-    columns[SINCE] = columns[SUBMIT]
-    least = np.zeros((waiting // BLOCK + 1, jobs.queue.least.shape[1]), dtype=np.int64)
-    queue = JobQueue(columns, amount, start, least, np.zeros(3, dtype=np.int64))
+    blocks, least_times = waiting // BLOCK + 1, len(jobs.queue.least_times)
+    queue = JobQueue(
+        columns,
+        jobs.queue.amount[rows],
+        start,
+        np.zeros((blocks, resources), dtype=np.int64),
+        np.zeros((least_times, blocks), dtype=np.int64),
+        np.zeros(jobs.queue.numbers.shape, dtype=np.int64),
+    )
+    _enter(queue, waiting)
+    made = ShadowJobs(
+        queue, jobs.known[rows], running, nobody, np.zeros((3, len(rows) + 1), dtype=np.int64), state, jobs.closed
+    )
+    return Standing(made, expected.guessed[rows], expected.predicted[rows])
+
+
+@borrowing
+def _enter(queue: JobQueue, waiting: int) -> None:
+    """Let the first jobs wait. All have entered the queue at their submission."""
+    jobs = jobs_in(queue)
+    for row in range(len(jobs.since)):
+        jobs.since[row] = jobs.submit[row]
     for _ in range(waiting):
         append(queue)
-    made = ShadowJobs(queue, running, nobody, np.zeros((3, len(rows) + 1), dtype=np.int64), state, jobs.closed)
-    return Standing(made, expected.guessed[rows], expected.predicted[rows])
 
 
 @compiled
@@ -152,7 +164,7 @@ def safe_starts(stands: Standing, starts: IntArray, bound: int) -> IntArray:
     longest = _at_once(stands, NEVER)
     late = longest > bound
     bound = max(longest, bound)
-    chosen = np.empty(jobs.queue.numbers[COUNT], dtype=np.int64)
+    chosen = np.empty(count_rows(jobs.queue), dtype=np.int64)
     count = 0
     for place in starts:
         tried = _copied(stands)
@@ -166,7 +178,7 @@ def safe_starts(stands: Standing, starts: IntArray, bound: int) -> IntArray:
             count += 1
     before = jobs.queue.start.copy()
     easy(jobs, now)
-    for place in range(jobs.queue.numbers[COUNT]):
+    for place in range(count_rows(jobs.queue)):
         if jobs.queue.start[place] != before[place]:
             chosen[count] = place
             count += 1
@@ -185,8 +197,15 @@ def _at_once(stands: Standing, bound: int) -> int:
 def _copied(stands: Standing) -> Standing:
     """Return the same with a copy of everything that changes."""
     jobs, queue = stands.jobs, stands.jobs.queue
-    copied = JobQueue(queue.columns, queue.amount, queue.start.copy(), queue.least.copy(), queue.numbers.copy())
-    made = ShadowJobs(copied, jobs.running.copy(), jobs.peaks, jobs.scratch, jobs.state.copy(), jobs.closed)
+    copied = JobQueue(
+        queue.columns,
+        queue.amount,
+        queue.start.copy(),
+        queue.least_amount.copy(),
+        queue.least_times.copy(),
+        queue.numbers.copy(),
+    )
+    made = ShadowJobs(copied, jobs.known, jobs.running.copy(), jobs.peaks, jobs.scratch, jobs.state.copy(), jobs.closed)
     return Standing(made, stands.guessed.copy(), stands.predicted)
 
 
@@ -194,17 +213,36 @@ def _copied(stands: Standing) -> Standing:
 def _longest(stands: Standing, bound: int) -> int:
     """Run EASY until the oldest jobs have started. Return their longest wait, or the first above the bound."""
     jobs = stands.jobs
-    numbers = stands.jobs.queue.numbers
+    queue = stands.jobs.queue
     state = stands.jobs.state
     longest = 0
-    numbers[COUNT] = min(numbers[COUNT], MOST_AHEAD)
+    _shorten(queue)
     while True:
-        if numbers[HEAD] >= numbers[COUNT] or longest > bound:
+        if _all_left(queue) or longest > bound:
             return int(longest)
-        time = next_event(jobs, numbers[COUNT], stands.guessed)[0]
+        time = next_event(jobs, count_rows(queue), stands.guessed)[0]
         if time == NEVER:
             return int(NEVER)  # No job runs or starts, so nothing would ever change.
-        longest = max(longest, time - jobs.queue.columns[SUBMIT, numbers[HEAD]])
+        longest = max(longest, time - _oldest_submit(queue))
         state[CLOCK] = time
         complete(jobs, time, stands.guessed)
         easy(jobs, time)
+
+
+@borrowing
+def _shorten(queue: JobQueue) -> None:
+    """Forget all but the oldest jobs."""
+    rows = counts_of(queue).rows
+    rows[0] = min(rows[0], MOST_AHEAD)
+
+
+@borrowing
+def _all_left(queue: JobQueue) -> bool:
+    counts = counts_of(queue)
+    return bool(counts.head[0] >= counts.rows[0])
+
+
+@borrowing
+def _oldest_submit(queue: JobQueue) -> int:
+    """Return the submission of the oldest waiting job, seconds."""
+    return int(jobs_in(queue).submit[counts_of(queue).head[0]])

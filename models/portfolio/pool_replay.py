@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import IntArray
-from ..backfilling.job_queue import COUNT, ORDER, SUBMIT, WAITS
+from ..backfilling.job_queue import WAITS
 from ..events.events import Events, enter, open_events, start
 from ..events.runs import Run
 
@@ -69,7 +69,7 @@ class PoolReplay:
     @property
     def has_room(self) -> bool:
         """Whether the running jobs fit into the capacity."""
-        return bool((self._events.amounts[0] >= 0).all())
+        return bool((self._events.machine.free >= 0).all())
 
     def go_on(self, run: Run, end: int, most: int) -> tuple[int, bool]:
         """Simulate a part of the period.
@@ -92,9 +92,9 @@ class PoolReplay:
 
     def waits_until(self, end: int) -> IntArray:
         """Return the waits of the jobs up to a time, seconds. Shape (jobs,)."""
-        queue = self._events.queue
+        queue, jobs = self._events.queue, self._events.queue.jobs
         waits: IntArray = end - self._submit
         rows = np.flatnonzero(queue.start != WAITS)
-        rows = rows[rows < queue.numbers[COUNT]]
-        waits[queue.columns[ORDER, rows]] = queue.start[rows] - queue.columns[SUBMIT, rows]
+        rows = rows[rows < queue.counts.rows[0]]
+        waits[jobs.order[rows]] = queue.start[rows] - jobs.submit[rows]
         return waits

@@ -7,10 +7,8 @@ from hypothesis import strategies as st
 
 from hpcdispatch.models.backfilling.easy import SUBMISSION, Room, chosen_by_easy, chosen_in_order
 from hpcdispatch.models.backfilling.job_queue import (
-    COUNT,
     EXPANSION,
     LONGEST,
-    ORDER,
     SHORTEST,
     enlarged,
     follow,
@@ -63,7 +61,7 @@ def queues(draw):
 def test_fills_by_least_key(jobs, free, order, skip):
     free = [free] * len(jobs[0][0])
     queue = queue_of(jobs)
-    before = queue.least.copy(), queue.numbers.copy()
+    before = queue.least_amount.copy(), queue.least_times.copy(), queue.numbers.copy()
     room = room_of(free)
     found = room.chosen[: chosen_in_order(queue, room, NOW, order, skip)]
     started = []
@@ -74,7 +72,10 @@ def test_fills_by_least_key(jobs, free, order, skip):
         elif not skip:
             break
     assert found.tolist() == started
-    assert all((one == other).all() for one, other in zip(before, (queue.least, queue.numbers), strict=True))
+    assert all(
+        (one == other).all()
+        for one, other in zip(before, (queue.least_amount, queue.least_times, queue.numbers), strict=True)
+    )
 
 
 @given(
@@ -128,13 +129,13 @@ def test_a_queue_follows_changes(changes):
         amount, length = drawn if came else waiting.pop(rank)
         if came:
             waiting[rank] = (amount, length)
-        if queue.numbers[COUNT] == len(queue.start):
+        if queue.counts.rows[0] == len(queue.start):
             queue = enlarged(queue, 2 * len(waiting) + 1)
         follow(queue, np.array([(came, rank, rank, rank // 3, length, length, 0, amount)], dtype=np.int64))
         room = room_of([10**6])
         found = room.chosen[: chosen_in_order(queue, room, 0, SHORTEST, True)]
         shortest = sorted(waiting, key=lambda rank: (waiting[rank][1], rank))
-        assert queue.columns[ORDER, found].tolist() == shortest
+        assert queue.jobs.order[found].tolist() == shortest
     room = room_of([10**6])
     found = room.chosen[: chosen_in_order(queue, room, 0, SUBMISSION, True)]
-    assert queue.columns[ORDER, found].tolist() == sorted(waiting)
+    assert queue.jobs.order[found].tolist() == sorted(waiting)

@@ -26,8 +26,8 @@ def run(events, until=NEVER, most=1000, run_one=run_in_order, options=(SUBMISSIO
         order += ended[:gone].tolist()
         if not rows and not gone:
             break
-    count = events.queue.numbers[1]
-    starts = dict(zip(events.queue.columns[0, :count].tolist(), events.queue.start[:count].tolist(), strict=True))
+    count = int(events.queue.counts.rows[0])
+    starts = dict(zip(events.queue.jobs.order[:count].tolist(), events.queue.start[:count].tolist(), strict=True))
     return starts, order
 
 

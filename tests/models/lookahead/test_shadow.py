@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hpcdispatch.models.backfilling.job_queue import BLOCK, COUNT, WAITS, expect_length
+from hpcdispatch.models.backfilling.job_queue import BLOCK, WAITS, LeastTimes, expect_length
 from hpcdispatch.models.lookahead.expected_shadow import ANEW, BEGUN, longest_wait, open_expected, predict
 from hpcdispatch.models.lookahead.shadow import CLOCK, begin_with, go_on, longest_since, open_shadow, replay
 from hpcdispatch.simulation import simulate
@@ -76,6 +76,7 @@ class TestShadow:
         all_known = shadow_of(self.workload, 400)
         jobs.queue.columns[:] = all_known.queue.columns[:, order]
         jobs.queue.amount[:] = all_known.queue.amount[order]
+        jobs.known[:] = all_known.known[order]
         jobs.arrival[:] = np.maximum(jobs.submit, at)
         begin_with(jobs, np.arange(len(runs)), start[runs])
         replay(jobs, len(order), 10**9)
@@ -112,12 +113,15 @@ class TestExpected:
             predict(jobs, expected, waits, guess, jobs.duration[waits])
             found = longest_wait(jobs, expected, arrived, now, recent)
             schedule = expected.jobs
-            rows = np.flatnonzero(schedule.queue.start[: schedule.queue.numbers[COUNT]] == WAITS)
-            assert (schedule.queue.least[rows // BLOCK, 1] <= jobs.duration[rows]).all()
+            rows = np.flatnonzero(schedule.queue.start[: schedule.queue.counts.rows[0]] == WAITS)
+            assert (LeastTimes(*schedule.queue.least_times).predicted[rows // BLOCK] <= jobs.duration[rows]).all()
             if expected.numbers[BEGUN] == now and not expected.numbers[ANEW]:
                 begun += 1
                 queue = jobs.queue._replace(
-                    **{name: getattr(jobs.queue, name).copy() for name in ("start", "least", "numbers")}
+                    **{
+                        name: getattr(jobs.queue, name).copy()
+                        for name in ("start", "least_amount", "least_times", "numbers")
+                    }
                 )
                 copies = {name: getattr(jobs, name).copy() for name in ("running", "peaks", "state")}
                 whole = jobs._replace(queue=queue, **copies)
