@@ -64,6 +64,9 @@ def watch(reports):
     def hook(event, arguments):
         if event != "open" and not event.startswith("socket."):
             return
+        # The file of reports may be outside as well, where a child has a temporary folder of its own.
+        if event == "open" and arguments[0] == reports:
+            return
         seen = outside(event, arguments, folders)
         if seen is not None:
             file = os.open(reports, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
