@@ -6,6 +6,7 @@ import platform
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError
@@ -13,8 +14,10 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from ...base import Registry, convert_options, parse_spec
+from ...base import InputError, Registry, convert_options, parse_spec
+from ...base.files import read_bounded
 from ...base.installed import entry_points_of, version_of
+from ...base.unfinished_files import write_whole
 from ...dispatchers import Dispatcher, create_dispatcher, orders
 from ...dispatchers import registry as dispatchers
 from ...dispatchers.options import Preset
@@ -22,6 +25,7 @@ from ...dispatchers.registered import spec_of_inner
 from ...predictors import Predictor
 from ...predictors import create as create_predictor
 from ...predictors import registry as predictors
+from ...workloads.fetching import cache_folder
 
 #: Packages that every simulation runs. Pandas and pyarrow only write tables and files, and are not included.
 ALWAYS = ("hpcdispatch", "accasim", "numpy")
@@ -147,7 +151,7 @@ class OwnSource:
     Attributes
     ----------
     state
-        Digest of the names, sizes and times of its files.
+        Digest of the names, sizes and times of its files, and of the version of Python.
     digest
         Digest of its behaviour, see :func:`_digest`.
     """
@@ -173,13 +177,43 @@ def own_source() -> OwnSource | None:
     root = Path(__file__).parents[2]
     files = [path for folder in _OWN for path in sorted((root / folder).rglob("*.py"))]
     # The state comes first: a file that changes meanwhile gives a state that no later process has.
-    state = hashlib.sha256()
+    made = hashlib.sha256(f"{sys.version}\0".encode())
     for path in files:
         status = path.stat()
-        state.update(f"{path}\0{status.st_size}\0{status.st_mtime_ns}\0".encode(errors="surrogateescape"))
-    if _of_parent and _of_parent[0].state == state.hexdigest():
+        times = f"{status.st_mtime_ns}\0{status.st_ctime_ns}"
+        made.update(f"{path}\0{status.st_size}\0{times}\0".encode(errors="surrogateescape"))
+    state = made.hexdigest()
+    if _of_parent and _of_parent[0].state == state:
         return _of_parent[0]
-    return OwnSource(state.hexdigest(), _digest(files))
+    found = _kept_source(root)
+    if found is None or found.state != state:
+        found = OwnSource(state, _digest(files))
+        _keep_source(root, found)
+    return found
+
+
+def _place_of_source(root: Path) -> Path:
+    """Return the file in the user's cache with the source of a checkout under this version of Python."""
+    name = hashlib.sha256(f"{root}\0{sys.version}".encode(errors="surrogateescape")).hexdigest()[:32]
+    return cache_folder() / "sources" / f"{name}.txt"
+
+
+def _kept_source(root: Path) -> OwnSource | None:
+    """Return the source of a checkout that the last process has found, or ``None``."""
+    with suppress(OSError, InputError, RuntimeError, UnicodeDecodeError):  # without a home, or with a damaged file
+        found = re.fullmatch(
+            r"([0-9a-f]{64}) ([0-9a-f]{16})\n", read_bounded(_place_of_source(root), "a digest", 200).decode()
+        )
+        return OwnSource(found[1], found[2]) if found else None
+    return None
+
+
+def _keep_source(root: Path, source: OwnSource) -> None:
+    """Keep the source of a checkout for later processes. Without a cache each makes it anew."""
+    with suppress(OSError, RuntimeError):
+        place = _place_of_source(root)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(place, f"{source.state} {source.digest}\n")
 
 
 def _digest(files: Iterable[Path]) -> str:

@@ -275,8 +275,30 @@ def test_the_key_is_the_same_wherever_the_command_runs(tmp_path):
     assert told == {f"{versions.made_by('easy', 'walltime')}\n"}
 
 
-def test_a_worker_takes_over_what_is_known_of_unchanged_files(monkeypatch):
+@pytest.mark.parametrize(
+    ("change", "digest"),
+    [
+        (lambda text: text, "1" * 16),
+        (lambda text: b"0" * 64 + text[64:], "2" * 16),
+        (lambda text: text[:-2], "2" * 16),
+        (lambda text: b"\xff", "2" * 16),
+    ],
+)
+def test_the_digest_of_unchanged_files_is_kept(monkeypatch, tmp_path, change, digest):
+    digests = iter(["1" * 16, "2" * 16])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(versions, "_digest", lambda files: next(digests))
+    monkeypatch.setattr(versions, "_of_parent", [])
+    own_source = versions.own_source.__wrapped__
+    own_source()
+    (kept,) = (tmp_path / "hpcdispatch" / "sources").iterdir()
+    kept.write_bytes(change(kept.read_bytes()))
+    assert own_source().digest == digest
+
+
+def test_a_worker_takes_over_what_is_known_of_unchanged_files(monkeypatch, tmp_path):
     known = versions.own_source()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(versions, "_digest", lambda files: "made anew")
     for given, digest in ((known, known.digest), (replace(known, state="of other files"), "made anew")):
         versions.own_source.cache_clear()
