@@ -169,7 +169,7 @@ class _Law(NamedTuple):
 
     def ends(self, level: float) -> tuple[float, float]:
         """Return the interval of a level."""
-        t = float(scipy.stats.t.ppf((1 + level) / 2, self.freedom))
+        t = float(scipy.special.stdtrit(self.freedom, (1 + level) / 2))
         low, high = self.centre - t * self.below, self.centre + t * self.above
         return (max(low, 0.0), high) if self.plain else (math.exp(min(low, 700)), math.exp(min(high, 700)))
 
@@ -179,7 +179,7 @@ class _Law(NamedTuple):
         side = self.below if distance > 0 else self.above
         if side == 0:
             return 1.0 if distance == 0 else 0.0
-        return float(2 * scipy.stats.t.sf(abs(distance) / side, self.freedom))
+        return float(2 * scipy.special.stdtr(self.freedom, -abs(distance) / side))
 
 
 def of_samples(values: FloatArray, baseline: FloatArray, basis: Basis = "independent") -> Estimate:
@@ -383,7 +383,7 @@ def spread(values: FloatArray, basis: Basis = "independent") -> tuple[float, flo
     if basis == "resamples" and len(values) >= LEAST_FOR_QUANTILES:
         low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
         return min(low, mean), max(high, mean)
-    t = float(scipy.stats.t.ppf((1 + LEVEL) / 2, len(values) - 1))
+    t = float(scipy.special.stdtrit(len(values) - 1, (1 + LEVEL) / 2))
     half = t * deviation / (math.sqrt(len(values)) if basis == "independent" else 1)
     return (max(mean - half, 0.0) if values.min() >= 0 else mean - half), mean + half
 
@@ -449,7 +449,7 @@ def _resampled(logarithms: FloatArray) -> _Law:
         deviation = float(logarithms.std(ddof=1))
         return _Law(float(logarithms.mean()), deviation, deviation, count - 1)
     low, centre, high = np.quantile(logarithms, [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2]).tolist()
-    t = float(scipy.stats.t.ppf((1 + LEVEL) / 2, count - 1))
+    t = float(scipy.special.stdtrit(count - 1, (1 + LEVEL) / 2))
     return _Law(centre, (centre - low) / t, (high - centre) / t, count - 1)
 
 

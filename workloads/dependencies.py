@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from ..base import InputError, IntArray, shown
 from .job import Job
@@ -38,6 +36,10 @@ class Link(NamedTuple):
 def workflows(links: Mapping[int, Sequence[Link]], jobs: int) -> IntArray:
     """Return the workflow number of each job, shape (jobs,), -1 for none. Dependencies connect a workflow."""
     pairs = np.array([(link.parent, child) for child, listed in links.items() for link in listed], dtype=np.int64)
+    # Few workloads have any, and the import takes a third of a second.
+    from scipy.sparse import coo_array  # noqa: PLC0415
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(jobs, jobs))
     _, labels = connected_components(graph, directed=False)
     connected = np.unique(pairs)
