@@ -3,6 +3,7 @@
 A fault changes a comparison, a sign, a number, a condition or a choice at one place of `models`, `dispatchers`,
 `simulation` or `workloads`. The places are drawn with a fixed seed. The code is changed in a copy of the repository.
 There the tests of the changed module run first, then those that import it, then the others, each time until one fails.
+A test that needs more than :data:`OF_A_TEST` finds the mutant as well. A stage that is cut by its own limit finds none.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,12 +21,17 @@ from pathlib import Path
 from random import Random
 from time import monotonic
 
+import pytest
 from source_tree import ROOT, TESTS, dotted, files, short, used_modules
 
 FOLDERS = ("models", "dispatchers", "simulation", "workloads")
 COMPARED = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="}
 SIGNS = {ast.Add: "-", ast.Sub: "+", ast.Mult: "+", ast.FloorDiv: "*"}
 CHOICES = {"min": "max", "max": "min", "any": "all", "all": "any"}
+#: Most CPU time of one test with a mutant, seconds. Compiling what the mutant changes is in it.
+OF_A_TEST = 180
+#: Says in its environment that a run of the tests is one with a mutant.
+BOUNDED = "HPCDISPATCH_TESTS_BOUNDED"
 
 
 @dataclass(frozen=True)
@@ -113,21 +120,37 @@ def stages(path):
     return groups
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Let the system end a test with a mutant that does not end, in compiled code as well."""
+    if BOUNDED in os.environ:
+        signal.setitimer(signal.ITIMER_PROF, OF_A_TEST)
+
+
 def run(copy, tests, seconds):
-    """Run tests in the copy until one fails. Return what it says: ``None`` if all pass, or the name of the test."""
+    """Run tests in the copy until one fails. Return what it says: ``None`` if none does, or the name of the test."""
     if not tests:
         return None
-    known = os.environ | {"PYTHONPATH": str(copy.parent), "PYTHONDONTWRITEBYTECODE": "1"}
-    words = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "--no-header", *map(str, tests)]
+    known = os.environ | {"PYTHONPATH": f"{copy.parent}:{copy / 'tests'}", "PYTHONDONTWRITEBYTECODE": "1", BOUNDED: "1"}
+    words = [sys.executable, "-m", "pytest", "-xvv", "-p", "mutants", "-p", "no:cacheprovider", "--no-header"]
 
     def bound():
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 10))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
+    words += map(str, tests)
     done = subprocess.run(words, cwd=copy, env=known, capture_output=True, text=True, check=False, preexec_fn=bound)
     if done.returncode in (0, 5):
         return None
     failed = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
-    return failed[0] if failed else f"no end within {seconds} s of CPU time" if done.returncode < 0 else "exit"
+    if failed:
+        return failed[0]
+    last = done.stdout.rpartition("\n")[2].strip()
+    if done.returncode == -signal.SIGPROF:
+        return f"{last}: no end within {OF_A_TEST} s of CPU time"
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        print(f"    cut after {seconds} s of CPU time, in {last}", flush=True)
+        return None
+    return f"exit {done.returncode}, {last}"
 
 
 def judged(mutant, copy, seconds, most):
