@@ -1,6 +1,7 @@
 """The sources as the tests of the structure see them: modules, imports, definitions."""
 
 import ast
+import gc
 from functools import cache
 from pathlib import Path
 
@@ -50,7 +51,12 @@ MODULES = {dotted(path): path for path in SOURCES}
 
 @cache
 def tree(path):
-    return ast.parse(path.read_text(encoding="utf-8"))
+    # Trees are millions of objects, none of them garbage. To look for it takes longer than to parse.
+    gc.disable()
+    try:
+        return ast.parse(path.read_text(encoding="utf-8"))
+    finally:
+        gc.enable()
 
 
 def imports(module, path):
@@ -59,15 +65,28 @@ def imports(module, path):
     `name` is ``None`` where a module as a whole is imported.
     """
     package = ("hpcdispatch", *path.relative_to(ROOT).parts[:-1])
-    for node in ast.walk(module):
+    for node in imports_and_attributes(module)[0]:
         if isinstance(node, ast.Import):
             yield from ((name.name, None, name.asname or name.name) for name in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             start = package[: len(package) - node.level + 1] if node.level else ()
             source = ".".join((*start, *([node.module] if node.module else [])))
             yield from ((source, name.name, name.asname or name.name) for name in node.names)
 
 
+@cache
+def imports_and_attributes(module):
+    """Return the imports in a syntax tree and its attributes, in one walk."""
+    found, attributes = [], []
+    for node in ast.walk(module):
+        if isinstance(node, ast.Attribute):
+            attributes.append(node)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.append(node)
+    return found, attributes
+
+
+@cache
 def used_modules(path):
     """Return our modules that the one at `path` imports, also for types and within functions."""
     found = set()

@@ -18,6 +18,7 @@ from source_tree import (
     TESTS_OF_STUDIES,
     dotted,
     imports,
+    imports_and_attributes,
     short,
     tree,
     used_modules,
@@ -57,6 +58,14 @@ LIBRARIES = {
 }
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _trees():
+    """Forget the trees at the end. Later tests would look for garbage in them."""
+    yield
+    for kept in (tree, imports_and_attributes, used_modules):
+        kept.cache_clear()
+
+
 def allowed(package, name):
     """Return whether a module of `package` may import what has the absolute name `name`."""
     library, *rest = name.split(".")
@@ -83,8 +92,8 @@ def private_names(module, path):
             modules[alias] = full
         if full.startswith("hpcdispatch.") and any(is_private(part) for part in full.split(".")):
             found.add(full)
-    for node in ast.walk(module):
-        if isinstance(node, ast.Attribute) and is_private(node.attr):
+    for node in imports_and_attributes(module)[1]:
+        if is_private(node.attr):
             of = node.value.id if isinstance(node.value, ast.Name) else ast.unparse(node.value)
             if of in modules:
                 found.add(f"{modules[of]}.{node.attr}")

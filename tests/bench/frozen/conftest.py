@@ -23,14 +23,18 @@ def no_parts(monkeypatch):
     monkeypatch.setattr(installed, "_OF_SCRIPT", {})
 
 
-@pytest.fixture
-def small(monkeypatch):
+@pytest.fixture(scope="session")
+def suite():
     nothing = ("", "", "")
     tasks = (
         suites.Task("pool", "lublin:jobs=60,processors=32,load=0.9", nothing, ((0, 1), (10, 11), (20, 22))),
         suites.Task("sample", "example", nothing, ends=(0.4, 0.9)),
     )
-    suite = frozen(suites.Suite("small", 1, "", tasks))
+    return frozen(suites.Suite("small", 1, "", tasks))
+
+
+@pytest.fixture
+def small(monkeypatch, suite):
     monkeypatch.setitem(suites.SUITES, "small", suite)
     return suite
 

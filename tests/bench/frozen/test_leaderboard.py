@@ -1,22 +1,33 @@
 """Scorecards of others: files that are edited, old, or twice there, and the page."""
 
 import json
+import shutil
 
 import pytest
 
 from hpcdispatch.base import InputError
+from hpcdispatch.bench.frozen.evaluation import Evaluation, LeaderboardEntry
 from hpcdispatch.bench.frozen.leaderboard import CARDS, PAGE, read_cards, tables_of, write_page
 from hpcdispatch.bench.frozen.scorecards import file_name, read_card, scores_hash, write_card
+from hpcdispatch.bench.frozen.suites import SUITES
+
+
+@pytest.fixture(scope="module")
+def written(suite, tmp_path_factory):
+    """Write two good cards."""
+    folder = tmp_path_factory.mktemp("written")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(SUITES, "small", suite)
+        evaluation = Evaluation(suite, str(tmp_path_factory.mktemp("store")))
+        for name in ("easy", "fcfs"):
+            write_card(folder, evaluation.card(LeaderboardEntry(name, name, "walltime")))
+    return folder
 
 
 @pytest.fixture
-def cards(card_of, tmp_path):
-    """Write two good cards."""
-    folder = tmp_path / "cards"
-    folder.mkdir()
-    for name in ("easy", "fcfs"):
-        write_card(folder, card_of(name))
-    return folder
+def cards(written, small, tmp_path):
+    """Return a folder with the cards that a test may change."""
+    return shutil.copytree(written, tmp_path / "cards")
 
 
 def changed(folder, rehash=True, **fields):
