@@ -68,7 +68,7 @@ class RowsOfEvents(NamedTuple):
     correction: IntArray
 
 
-class RunningJobs(NamedTuple):
+class RunningRows(NamedTuple):
     """Running jobs, latest end first. Ends are in seconds, rows are those of the queue.
 
     Attributes
@@ -153,7 +153,7 @@ class Events(NamedTuple):
     queue
         All jobs that have entered the queue, in this order. Its last columns are a block of :class:`RowsOfEvents`.
     running
-        Block of :class:`RunningJobs`, shape (6, most).
+        Block of :class:`RunningRows`, shape (6, most).
     amounts
         Block of :class:`Amounts`, shape (3, resources).
     chosen
@@ -207,9 +207,9 @@ def _rows(events: Events) -> RowsOfEvents:
 
 
 @within
-def _running(events: Events) -> RunningJobs:
+def _running(events: Events) -> RunningRows:
     block = events.running
-    return RunningJobs(block[0], block[1], block[2], block[3], block[4], block[5])
+    return RunningRows(block[0], block[1], block[2], block[3], block[4], block[5])
 
 
 @within
@@ -285,7 +285,7 @@ def open_events(
         lists=np.concatenate((following, corrected)).astype(np.int64),
         closed=NEVER_CLOSED if closed is None else closed,
         queue=queue,
-        running=np.zeros((len(RunningJobs._fields), at_once + 1), dtype=np.int64),
+        running=np.zeros((len(RunningRows._fields), at_once + 1), dtype=np.int64),
         amounts=np.stack((capacity, capacity, capacity)).astype(np.int64),
         chosen=np.zeros(at_once + 1, dtype=np.int64),
         slots=np.zeros(0, dtype=np.int64) if slots is None else slots.astype(np.int64),
