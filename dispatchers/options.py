@@ -181,6 +181,7 @@ class PlacementOption(Checked):
     ----------
     placement
         ``"first-fit"`` fills nodes in their order. ``"best-fit"`` fills the node with the least free share first.
+        ``"compact"`` uses few groups of the machine's levels.
     """
 
     placement: PlacementRule = "first-fit"

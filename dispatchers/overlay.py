@@ -14,9 +14,11 @@ from ..models.profiles.amount import earliest as earliest_of
 from ..models.profiles.amount import peak as peak_of
 from ..models.profiles.amount import with_room as with_more
 from ..models.profiles.timeline import (
+    ANY_LAYOUT,
     BEGINS,
     ENDS,
     ENTRIES,
+    FIXED,
     NEVER,
     ROWS,
     Timeline,
@@ -30,8 +32,8 @@ from ..models.profiles.timeline import (
     peak,
     with_room,
 )
-from .profile_search import ProfileSearch, open_line, slot_nodes
-from .rule_book import Key, Shared, no_amounts, read_rule_book
+from .profile_search import ProfileSearch, open_line, rule_number, slot_nodes
+from .rule_book import Key, Layout, Shared, no_amounts, read_rule_book
 from .views import Placement, Running, StateView, Waiting
 
 #: Rows of bookings that have left, beside twice the others, at which a profile without rules is built again.
@@ -55,6 +57,8 @@ class Booking:
         Latest end by the walltime, seconds. It counts at closures and falling limits.
     uses
         Amounts of the whole machine.
+    layout
+        How its slots lie on nodes.
     row
         Its row on the profile, -1 for none.
     """
@@ -65,6 +69,7 @@ class Booking:
     demand: tuple[int, ...]
     bound: int = 0
     uses: Mapping[Key, int] = field(default_factory=dict)
+    layout: Layout = ANY_LAYOUT
     row: int = -1
 
     def shift(self, start: int, placement: Placement) -> None:
@@ -86,6 +91,7 @@ class Overlay(ProfileSearch):
         The present state.
     placement
         ``"first-fit"`` fills nodes in their order. ``"best-fit"`` fills the node with the least free share first.
+        ``"compact"`` uses few groups of the machine's levels.
     unit
         Amounts of a slot, if slots are counted instead of placed on nodes. For machines without rules.
 
@@ -103,7 +109,7 @@ class Overlay(ProfileSearch):
         self._unit = unit
         self.counted = unit is not None
         nodes = 1 if self.counted else state.machine.nodes
-        self._best_fit = placement == "best-fit" and nodes > 1
+        self._rule = rule_number(placement, nodes)
         self._line: Timeline
         #: The units over time of a pool of one resource without rules, in place of the profile.
         self._amount: Amount | None = None
@@ -182,7 +188,8 @@ class Overlay(ProfileSearch):
         length = job.predicted if seconds is None else seconds
         if self._book is None:
             return self._earliest_plain(job.nodes, job.demand, length, after, before)
-        self._ask(job.nodes, job.demand, length, _bound(job, seconds, bound))
+        layout = self._book.layout(job.job, job.since)
+        self._ask(job.nodes, job.demand, length, _bound(job, seconds, bound), layout)
         self._need(self._book.uses(job))
         return self._earliest(after, before)
 
@@ -204,7 +211,8 @@ class Overlay(ProfileSearch):
         seconds = booking.end - booking.start
         if self._book is None:
             return self._earliest_plain(len(booking.placement), booking.demand, seconds, after, before, own_room)
-        self._ask(len(booking.placement), booking.demand, seconds, booking.bound - booking.start)
+        bound = booking.bound - booking.start
+        self._ask(len(booking.placement), booking.demand, seconds, bound, booking.layout)
         self._need(booking.uses)
         return self._earliest(after, before, own_room)
 
@@ -218,6 +226,10 @@ class Overlay(ProfileSearch):
         if self._book is None:
             return 0, {}
         return _bound(job, seconds, bound), self._book.uses(job)
+
+    def layout_of(self, job: Waiting) -> Layout:
+        """Return how the slots of a job lie on nodes."""
+        return ANY_LAYOUT if self._book is None else self._book.layout(job.job, job.since)
 
     def follow_run(self, booking: Booking, run: Running, now: int) -> None:
         """Set what counts for a running job under rules.
@@ -349,7 +361,7 @@ class Overlay(ProfileSearch):
         if self._amount is not None:
             until = int(free_until(self._amount, job.nodes * self._units(job.demand), self.now))
             return None if until <= self.now else (None if until == NEVER else until, pool_placement(job.nodes))
-        self._ask(job.nodes, job.demand, 1, 1)
+        self._ask(job.nodes, job.demand, 1, 1, self.layout_of(job))
         self._need({} if self._book is None else self._book.uses(job))
         return self._free_until(self._asks, self.now)
 
@@ -396,9 +408,9 @@ class Overlay(ProfileSearch):
         self._ask(nodes, demand, seconds, seconds)
         line = self._room(1, self._nodes)
         if own is None:
-            start, first, end = earliest(line.memory, self._asks.memory, after, last, self._best_fit)
+            start, first, end = earliest(line.memory, self._asks.memory, after, last, self._rule)
         else:
-            start, first, end = earlier(line.memory, own.row, self._asks.memory, after, last, self._best_fit)
+            start, first, end = earlier(line.memory, own.row, self._asks.memory, after, last, self._rule)
         if start < 0:
             return None
         return start, pool_placement(nodes) if self._nodes == 1 else slot_nodes(line, first, end)
@@ -415,15 +427,17 @@ class Overlay(ProfileSearch):
         self._add_units(max(start, self.now), end, -units)
         return found
 
-    def _ask(self, nodes: int, demand: tuple[int, ...], seconds: int, bound: int) -> None:
+    def _ask(self, nodes: int, demand: tuple[int, ...], seconds: int, bound: int, layout: Layout = ANY_LAYOUT) -> None:
         memory = self._asks.memory  # One job. Single numbers are set faster than slices.
         memory[0], memory[1], memory[2] = nodes, seconds, bound
+        if self._book is not None and self._book.layouts:
+            memory[3:FIXED] = layout
         self._set_demand(demand)
 
     def _set_demand(self, demand: tuple[int, ...]) -> None:
         if not self.counted:
             memory = self._asks.memory
-            for place, amount in enumerate(demand, 3):
+            for place, amount in enumerate(demand, FIXED):
                 memory[place] = amount
 
     def _need(self, uses: Mapping[Key, int]) -> None:

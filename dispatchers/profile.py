@@ -31,7 +31,7 @@ from ..models.profiles.timeline import (
 from ..workloads.machine_rules import Closure
 from .actions import Start
 from .columns import JobSequence
-from .profile_search import ProfileSearch, open_line, slot_nodes
+from .profile_search import ProfileSearch, open_line, rule_number, slot_nodes
 from .rule_book import ClosedRows, RuleBook, Shared, no_amounts, read_rule_book
 from .space import NodeSpace
 from .views import JobView, Placement, Running, StateView, Waiting
@@ -58,6 +58,7 @@ class Profile(ProfileSearch):
         The present state.
     placement
         ``"first-fit"`` fills nodes in their order. ``"best-fit"`` fills the node with the least free share first.
+        ``"compact"`` uses few groups of the machine's levels.
     by
         What jobs count by against other jobs: ``"predictions"`` or ``"walltimes"``.
 
@@ -95,7 +96,7 @@ class Profile(ProfileSearch):
                 self._plain = PoolCount(state, self._by_walltime)
             elif len(state.free) > 1:
                 self._plain = NodeCount(state, placement)
-        self._best_fit = placement == "best-fit" and len(state.free) > 1
+        self._rule = rule_number(placement, len(state.free))
         self._shared: Shared | None = None
         self._line: Timeline | None = None
         self._asks: Asks | None = None
@@ -315,7 +316,7 @@ class Profile(ProfileSearch):
             return np.zeros(0, dtype=np.bool_)
         asks = self._asks_of(list(jobs))
         line = self._reach(self.now + int(max(asks.seconds.max(), asks.bound.max())), whole=self._book is not None)
-        return fit_now(line.memory, asks.memory, self._best_fit)
+        return fit_now(line.memory, asks.memory, self._rule)
 
     def free_until(
         self, job: Waiting, at: int | None = None, shape: int | None = None
@@ -390,7 +391,7 @@ class Profile(ProfileSearch):
             length = bound = check_whole("seconds", seconds, 1)
         need = self._shared_amounts().need_of(request)
         slots, lengths, bounds, demand = map(np.array, ([wanted.nodes], [length], [bound], [wanted.demand]))
-        return make_asks(slots, lengths, bounds, demand, need[None])
+        return make_asks(slots, lengths, bounds, demand, need[None], self._layouts_of((job,)))
 
     def _asks_of(self, jobs: Sequence[Waiting]) -> Asks:
         """Return what jobs ask for, from the entries."""
@@ -399,7 +400,11 @@ class Profile(ProfileSearch):
         else:
             rows = [(job.nodes, job.predicted, job.job.walltime, *job.demand) for job in jobs]
         columns = np.array(rows, dtype=np.int64).T
-        return make_asks(columns[0], columns[1], columns[2], columns[3:].T, self._shared_amounts().need_of_all(jobs))
+        need = self._shared_amounts().need_of_all(jobs)
+        return make_asks(columns[0], columns[1], columns[2], columns[3:].T, need, self._layouts_of(jobs))
+
+    def _layouts_of(self, jobs: Sequence[Waiting]) -> IntArray | None:
+        return None if self._book is None else self._book.layouts_of(jobs)
 
     def _queue_asks(self) -> Asks:
         """Return what the waiting jobs ask for, in queue order."""
@@ -411,7 +416,7 @@ class Profile(ProfileSearch):
             if self._book is not None:  # A job that ran before may run for its whole walltime again.
                 bound = np.array([entry.job.walltime for entry in entries], dtype=np.int64)
             need = self._shared_amounts().need_of_all(entries)
-            self._asks = make_asks(table[1], seconds, bound, table[6:].T, need)
+            self._asks = make_asks(table[1], seconds, bound, table[6:].T, need, self._layouts_of(entries))
             if self._book is not None:
                 self._span = int(max(seconds.max(), bound.max()))
         return self._asks
@@ -462,7 +467,7 @@ class Profile(ProfileSearch):
             first = int(line.numbers[ROWS])
             chosen = np.empty(len(order), dtype=np.int64)
             count, stopped, left = start_now(
-                line.memory, asks.memory, order, skip, kept.memory, self._until, self._best_fit, chosen
+                line.memory, asks.memory, order, skip, kept.memory, self._until, self._rule, chosen
             )
             if count:
                 self._taken.append((first, first + count))

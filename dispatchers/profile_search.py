@@ -9,8 +9,10 @@ from typing import Protocol
 import numpy as np
 
 from ..base import IntArray
-from ..models import pool_placement
+from ..models import RULES, PlacementRule, pool_placement
+from ..models.profiles.layouts import NO_LABELS, NO_PACKS
 from ..models.profiles.timeline import (
+    FIRST_FIT,
     NEVER,
     Asks,
     Timeline,
@@ -40,10 +42,11 @@ class ProfileSearch(ABC):
     Without rules, nothing lies beyond its end.
     """
 
-    __slots__ = ("_best_fit", "_book", "_state", "_until")
+    __slots__ = ("_book", "_rule", "_state", "_until")
     _state: StateView
     _book: RuleBook | None
-    _best_fit: bool
+    #: Which nodes are filled first, as a number of the timeline.
+    _rule: int
     #: All closures that begin before it are on the profile, seconds.
     _until: int
 
@@ -74,9 +77,9 @@ class ProfileSearch(ABC):
             line = self._reach(after + span, whole)
             line = self._room(1, len(line.free))
             if own is None or own.row < 0:
-                start, first, last = earliest(line.memory, asks.memory, after, before, self._best_fit)
+                start, first, last = earliest(line.memory, asks.memory, after, before, self._rule)
             else:
-                start, first, last = earlier(line.memory, own.row, asks.memory, after, before, self._best_fit)
+                start, first, last = earlier(line.memory, own.row, asks.memory, after, before, self._rule)
             if start >= 0 and start + span <= self._until:
                 return start, slot_nodes(line, first, last)
             if (start < 0 or start >= limit) and self._until >= min(limit, before):  # All that matters was on it.
@@ -88,7 +91,7 @@ class ProfileSearch(ABC):
         while True:
             line = self._reach(at + 1, True)
             line = self._room(1, len(line.free))
-            until, first, last = lasting(line.memory, asks.memory, at, self._best_fit)
+            until, first, last = lasting(line.memory, asks.memory, at, self._rule)
             if until < NEVER or self._until >= self._limit():
                 break
             self._extend(self._until)
@@ -102,6 +105,11 @@ class ProfileSearch(ABC):
         """Add closures far beyond a time."""
         ahead = 2 * (until - self.now) + 86400
         self._build(min(self.now + ahead, max(self._limit(), until)))
+
+
+def rule_number(placement: PlacementRule, nodes: int) -> int:
+    """Return which nodes are filled first, as a number of the timeline. A pool has only one."""
+    return RULES.index(placement) if nodes > 1 else FIRST_FIT
 
 
 def slot_nodes(line: Timeline, first: int, last: int) -> Placement:
@@ -138,7 +146,10 @@ def open_line(
         entries += len(closed.node)
     longest = _NONE if book is None else book.longest
     capacity = machine.capacity if amounts.shape == shape else amounts
-    line = open_timeline(state.now, amounts, left, capacity, rows, entries, falls, longest)
+    # Counted slots have no nodes, and so no groups.
+    labels = machine.labels if len(amounts) == machine.nodes else NO_LABELS
+    packs = NO_PACKS if book is None else book.packs(state.queue.entries)
+    line = open_timeline(state.now, amounts, left, capacity, rows, entries, falls, longest, labels, packs)
     if closed is not None:
         nothing = np.zeros((len(closed.begin), keys), dtype=np.int64)
         add_rows(line.memory, closed.times, closed.demand, nothing, closed.last, closed.node, closed.slots)

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base import IntArray
-from ..models.profiles.timeline import NEVER
+from ..models.profiles.timeline import ANY_LAYOUT, NEVER
 from ..workloads import Machine
+from ..workloads.job import slot_units
 from ..workloads.machine_rules import Closure, Failures, Reservation
 from .amount_rules import amount_rules
 from .columns import JobSequence
@@ -26,6 +27,8 @@ _FAR, _REPEATED = 366 * 86400, 400
 #: How far ahead plans of whole schedules know closures, seconds, and the most repetitions of one.
 _AHEAD, _WINDOWS = 180 * 86400, 500
 _NONE = np.zeros(0, dtype=np.int64)
+#: Level, most groups, time from which they are only preferred, and where a profile has the unequal slots.
+Layout = tuple[int, int, int, int]
 
 
 class ClosedRows(NamedTuple):
@@ -151,6 +154,57 @@ class RuleBook:
         #: By job and its request, of which a moldable job has several.
         self._uses: dict[tuple[int, int, tuple[int, ...]], dict[Key, int]] = {}
         self._closed: ClosedRows | None = None
+        #: Whether jobs may ask for groups of nodes, or have unequal slots.
+        self.layouts = machine.rules.layouts
+        self._level_of = {name: row for row, name in enumerate(machine.level_names)}
+        #: Unequal slots of jobs so far, as a profile takes them, and where it has those of each kind.
+        self._packs = [0]
+        self._packs_at: dict[tuple[int, ...], int] = {}
+
+    def layout(self, job: JobView, since: int) -> Layout:
+        """Return how the slots of a job that waits since some time lie on nodes."""
+        if not (job.within or job.slots):
+            return ANY_LAYOUT
+        level = -1
+        if job.within:
+            if job.within not in self._level_of:
+                raise ValueError(unknown_level(job.id, job.within, self.machine))
+            level = self._level_of[job.within]
+        until = NEVER if job.within_wait is None else since + job.within_wait
+        return level, job.within_groups if job.within else 0, until if job.within else 0, self._packs_of(job)
+
+    def _packs_of(self, job: JobView) -> int:
+        """Return where a profile has the unequal slots of a job, 0 for none."""
+        if not job.slots:
+            return 0
+        sizes = tuple(sorted(slot_units(f"job {job.id}", job.slots)[1], reverse=True))
+        at = self._packs_at.get(sizes)
+        if at is None:
+            self._packs.append(len(sizes))
+            at = self._packs_at[sizes] = len(self._packs)
+            self._packs += sizes
+        return at
+
+    def layouts_of(self, jobs: Sequence[Waiting]) -> IntArray | None:
+        """Return the layouts of waiting jobs, shape (4, jobs). ``None`` if no job of the machine has any."""
+        if not self.layouts:
+            return None
+        rows = [self.layout(job.job, job.since) for job in jobs]
+        return np.array(rows, dtype=np.int64).reshape(-1, 4).T
+
+    def packs(self, jobs: Sequence[Waiting]) -> IntArray:
+        """Return the unequal slots as a profile for these jobs takes them."""
+        if self.layouts:
+            for job in jobs:
+                self._packs_of(job.job)
+        return np.array(self._packs if self._packs_at else (), dtype=np.int64)
+
+    def next_easing(self, jobs: Sequence[Waiting], now: int) -> int | None:
+        """Return when a waiting job next stops waiting for groups of nodes, ``None`` if none does."""
+        if not self.layouts:
+            return None
+        times = [job.since + job.job.within_wait for job in jobs if job.job.within_wait is not None]
+        return min((time for time in times if time > now), default=None)
 
     def changed(self, job: Running, came: bool) -> bool:
         """Ignore arrivals and departures. The book stays with the running jobs."""
@@ -277,6 +331,12 @@ class RuleBook:
         found += [rise for part in self.parts if (rise := part.next_rise(now)) is not None]
         least = min(found, default=NEVER)
         return None if least == NEVER else least
+
+
+def unknown_level(id_: str, level: str, machine: Machine) -> str:
+    """Return the message about a job that asks for a level that a machine does not have."""
+    known = ", ".join(machine.levels) or "none"
+    return f"job {id_}: within: unknown level {level!r}; the machine has: {known}; give it levels in its file"
 
 
 def no_amounts() -> Shared:

@@ -66,6 +66,7 @@ class NodeSpace:
         Its capacities weigh resources for best-fit.
     rule
         ``"first-fit"`` fills nodes in their order. ``"best-fit"`` fills the node with the least free share first.
+        ``"compact"`` uses few groups of the machine's levels.
     """
 
     __slots__ = ("_counts", "free", "machine", "rule", "totals")
@@ -96,7 +97,7 @@ class NodeSpace:
         counts, fitting = self._count(demand)
         if fitting < nodes:
             return None
-        placement = choose(self.free, self.machine.capacity, counts, nodes, self.rule)
+        placement = choose(self.free, self.machine.capacity, counts, nodes, self.rule, self.machine.labels)
         self._shift(placement, demand, -1)
         return placement
 

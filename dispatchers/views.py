@@ -72,6 +72,10 @@ class JobView:
     licences: Mapping[str, int]
     together: str
     spread: tuple[int, int] | None
+    within: str
+    within_groups: int
+    within_wait: int | None
+    slots: tuple[Mapping[str, int], ...] | None
 
     def __init__(self, job: Job, machine: Machine) -> None:
         self.id = job.id
@@ -96,6 +100,10 @@ class JobView:
         self.licences = job.licences
         self.together = job.together
         self.spread = job.spread
+        self.within = job.within
+        self.within_groups = job.within_groups
+        self.within_wait = job.within_wait
+        self.slots = job.slots
 
     @property
     def runtime(self) -> int:

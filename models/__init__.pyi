@@ -22,7 +22,7 @@ from .cp import (
     only_chain,
     rearranged,
 )
-from .placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift, slots_of_each
+from .placement import NODE_ZERO, RULES, PlacementRule, choose, count_slots, pool_placement, shift, slots_of_each
 from .profiles.availability_list import AvailabilityProfile
 from .scheduling.list_schedules import Schedule, best_of, earliest_starts, improve, in_order, list_orders, list_schedule
 from .scheduling.node_classes import equal_rows
@@ -32,6 +32,7 @@ from .scheduling.selection import first_by, fitting
 __all__ = [
     "COMPLEXITIES",
     "NODE_ZERO",
+    "RULES",
     "WHENEVER",
     "Answer",
     "AvailabilityProfile",

@@ -8,8 +8,11 @@ import numpy as np
 from ..base import IntArray
 from ..base.arrays import count_slots as count_slots  # noqa: PLC0414  (had from here, too)
 from .compiled import compiled
+from .profiles.layouts import NO_LABELS, compact_order
 
-PlacementRule = Literal["first-fit", "best-fit"]
+PlacementRule = Literal["first-fit", "best-fit", "compact"]
+#: The rules as numbers for compiled code, in this order.
+RULES: tuple[PlacementRule, ...] = ("first-fit", "best-fit", "compact")
 
 #: Placement of one slot on the first node, read-only. It is always this object.
 NODE_ZERO: IntArray = np.zeros(1, dtype=np.int64)
@@ -30,15 +33,24 @@ def _zeros(bits: int) -> IntArray:
 
 
 def choose(
-    free: IntArray, capacity: IntArray, counts: IntArray, nodes: int, rule: PlacementRule = "first-fit"
+    free: IntArray,
+    capacity: IntArray,
+    counts: IntArray,
+    nodes: int,
+    rule: PlacementRule = "first-fit",
+    labels: IntArray = NO_LABELS,
 ) -> IntArray:
     """Choose the nodes of `nodes` slots. `counts` holds how many fit on each node.
 
     First-fit uses the nodes in their order, with as many slots on each as fit. Best-fit starts with the node of least
-    free share, summed over the resources. Ties go by node order.
+    free share, summed over the resources. Ties go by node order. Compact uses few groups of nodes, see
+    :func:`.order_compactly`. `labels` holds the group of each node at each level, shape (levels, nodes).
     """
     # Uses methods: on few nodes, numpy's function wrappers take longer than the work.
-    candidates: IntArray = counts.nonzero()[0]
+    if rule == "compact" and len(labels):
+        candidates: IntArray = compact_order(counts, nodes, labels)
+    else:
+        candidates = counts.nonzero()[0]
     if rule == "best-fit":
         share = free[candidates] / np.maximum(capacity[candidates], 1)
         candidates = candidates[np.argsort(share.sum(axis=1), kind="stable")]

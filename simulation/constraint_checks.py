@@ -46,6 +46,8 @@ class Stay(NamedTuple):
         End of the part that the dispatcher decides. Where jobs run past their walltime, it ends there.
     slots
         Number of slots on each of its nodes, by index.
+    placement
+        Node of each slot.
     """
 
     job: Job
@@ -53,6 +55,14 @@ class Stay(NamedTuple):
     end: int
     answered_until: int
     slots: Mapping[int, int]
+    placement: tuple[int, ...] = ()
+
+    def amount(self, resource: str, node: int | None = None) -> int:
+        """Return the amount of a resource of all its slots, or of those on one node."""
+        if self.job.slots is None:
+            return (self.job.nodes if node is None else self.slots.get(node, 0)) * self.job.per_node.get(resource, 0)
+        pairs = zip(self.placement, self.job.slots, strict=True)
+        return sum(slot.get(resource, 0) for place, slot in pairs if node in (None, place))
 
     @property
     def nodes(self) -> frozenset[int]:
@@ -97,7 +107,8 @@ def stays_of(workload: Workload, result: Result) -> Iterator[Stay]:
     for row in rows_of(result.attempts, "id", "shape", "start", "end", "placement"):
         job = jobs[row.id].on_shape(None if row.shape < 0 else row.shape)
         until = min(row.end, row.start + job.walltime) if runs_on else row.end
-        yield Stay(job, row.start, row.end, until, Counter(row.placement.tolist()))
+        nodes = row.placement.tolist()
+        yield Stay(job, row.start, row.end, until, Counter(nodes), tuple(nodes))
 
 
 def over(stays: Sequence[Stay], takes: Callable[[Stay], Sequence[Take]]) -> Iterator[str]:
@@ -178,7 +189,7 @@ def _share(rule: ShareOf, stays: Sequence[Stay], _: Result) -> Iterator[str]:
     for stay in stays:
         owner = getattr(stay.job, rule.by)
         if fnmatchcase(owner, rule.who):
-            units = stay.job.nodes * stay.job.per_node.get(rule.of, 0)
+            units = stay.amount(rule.of)
             taken[owner, stay.start // rule.period] += units * stay.job.walltime
     for (owner, period), amount in taken.items():
         if amount > 3600 * rule.hours:
@@ -195,11 +206,7 @@ def _power_by_hour(rule: PowerByHour, stays: Sequence[Stay], _: Result) -> Itera
         hour = time // 3600 % 24
         inside = rule.begin <= hour < rule.end or (rule.begin > rule.end and not rule.end <= hour < rule.begin)
         most = rule.limit if inside else rule.otherwise
-        units = sum(
-            stay.job.nodes * stay.job.per_node.get(rule.of, 0)
-            for stay, end in zip(stays, ends, strict=True)
-            if stay.start <= time < end
-        )
+        units = sum(stay.amount(rule.of) for stay, end in zip(stays, ends, strict=True) if stay.start <= time < end)
         if most is not None and units * rule.watts > most:
             yield f"{units * rule.watts} watts at t={time}, may be {most}"
             return

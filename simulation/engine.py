@@ -21,10 +21,21 @@ from ..base.user_warnings import warn
 from ..dispatchers import Dispatcher, create_dispatcher
 from ..dispatchers.protocol import DispatcherContract
 from ..dispatchers.registered import knows_site, layers
+from ..dispatchers.rule_book import unknown_level
 from ..predictors import Oracle, Predictor
 from ..predictors import create as create_predictor
 from ..workloads import Job, Machine, OperatingConditions, Signal, Workload
-from ..workloads.fitting_requests import Refusals, as_request, fitting_requests, nodes_in_use, on_nodes, room_for
+from ..workloads.fitting_requests import (
+    Refusals,
+    as_request,
+    fitting_requests,
+    lies_on,
+    nodes_in_use,
+    on_nodes,
+    room_for,
+    units_of,
+)
+from ..workloads.job_columns import Coded
 from ..workloads.machine_state import MachineState
 from ..workloads.sources import WorkloadLike, workload_of
 from .accasim_compat import Simulator
@@ -104,7 +115,10 @@ class Arrivals:
         if found is None:
             room = room_for(machine, job.per_node)
             found = self._known[job.per_node] = room, machine.demand(job.per_node) if room >= 0 else ()
-        event = SimulatedJob(job, order, found[1]) if job.nodes <= found[0] else None
+        fits = job.nodes <= found[0]
+        if fits and (job.within or job.slots):
+            fits = lies_on(machine, job)
+        event = SimulatedJob(job, order, found[1]) if fits else None
         if job.shapes:
             fitting = fitting_requests(job, machine)
             self.recorder.dropped_shapes += len(job.shapes) - sum(place >= 0 for place in fitting)
@@ -255,6 +269,7 @@ def simulate(
         nodes = nodes_in_use(workload)
     recorder = recorder_on(workload, nodes)
     simulated = recorder.workload
+    _check_levels(workload)
     warn_of_vain_rules(workload)
     dispatching, predicting = fresh_parts(simulated.machine, dispatching, predicting, seed)
     begin = perf_counter()
@@ -345,6 +360,9 @@ def _unheeded(workload: Workload, nodes: int, dispatcher: Dispatcher) -> list[st
         told = "jobs name licences, and the machine has no number of any: they are not counted"
         warn(told, UnheededWarning)
         fields.append("licences")
+    if _is_compact(dispatcher) and nodes > 1 and not workload.machine.levels:
+        warn("placement=compact fills nodes in their order: the machine has no levels", UnheededWarning)
+        fields.append("placement")
     if any(workload.columns.exclusive.values) and nodes == 1:
         warn("exclusive jobs share a machine of one node as any others do", UnheededWarning)
         fields.append("exclusive")
@@ -362,6 +380,27 @@ def _unheeded(workload: Workload, nodes: int, dispatcher: Dispatcher) -> list[st
     return [*fields, "reservation"]
 
 
+def _is_compact(dispatcher: Dispatcher) -> bool:
+    """Return whether a dispatcher, or one inside of it, places jobs in few groups."""
+    parts = layers(dispatcher)
+    return any(
+        "compact" in (getattr(part, "placement", ""), getattr(_options(part), "placement", "")) for part in parts
+    )
+
+
+def _options(part: Any) -> Any:
+    return getattr(part, "options", None)
+
+
+def _check_levels(workload: Workload) -> None:
+    """Refuse jobs that ask for a level which the machine does not have."""
+    levels = workload.machine.levels
+    unknown = [level for level in workload.columns.within.values if level and level not in levels]
+    if unknown:
+        job = next(job for job in workload.jobs if job.within in unknown)
+        raise InputError(unknown_level(job.id, job.within, workload.machine))
+
+
 def _shows_all(workload: Workload, dispatcher: Dispatcher) -> bool:
     """Return whether the rules of the machine, or the dispatcher, number nodes."""
     if workload.machine.rules.closing or knows_site(dispatcher):
@@ -375,7 +414,7 @@ def recorder_on(workload: Workload, nodes: IntArray) -> Recorder:
     Its workload has the machine as dispatchers see it. A state is taken and continued on this one, or the reservations
     that a dispatcher keeps would have the form of another machine.
     """
-    whole = _with_exclusive_nodes(workload, len(nodes))
+    whole = _with_layouts(_with_exclusive_nodes(workload, len(nodes)))
     return Recorder(on_nodes(whole, nodes), whole.machine)
 
 
@@ -404,15 +443,45 @@ def _with_exclusive_nodes(workload: Workload, nodes: int) -> Workload:
     def asks(job: Job, per_node: Mapping[str, int]) -> dict[str, int]:
         return {**per_node, _SHARES: most if job.exclusive else 1}
 
+    def unequal(job: Job) -> tuple[Mapping[str, int], ...] | None:
+        if job.slots is None:
+            return None
+        _, unit, _ = units_of(job)
+        name = next(iter(unit))
+        return tuple({**slot, _SHARES: slot.get(name, 0) // unit[name]} for slot in job.slots)
+
     jobs = [
         replace(
             job,
             per_node=asks(job, job.per_node),
+            slots=unequal(job),
             shapes=tuple(replace(each, per_node=asks(job, each.per_node or job.per_node)) for each in job.shapes),
         )
         for job in workload.jobs
     ]
     return replace(workload, jobs=jobs, machine=wider)
+
+
+def _with_layouts(workload: Workload) -> Workload:
+    """Return the workload with unequal slots as units of the amount of which they are multiples.
+
+    Its machine says whether jobs ask for groups of a level, or have such slots.
+    """
+    columns = workload.columns
+    unequal = any(columns.slots.values)
+    layouts = unequal or any(columns.within.values)
+    machine = workload.machine
+    if layouts != machine.rules.layouts:
+        machine = replace(machine, _layouts=layouts)
+    if not unequal:
+        return workload if machine is workload.machine else replace(workload, jobs=columns, machine=machine)
+    units = [units_of(job) if job.slots else (job.nodes, job.per_node, ()) for job in workload.jobs]
+    columns = columns.take(
+        slice(None),
+        nodes=np.array([nodes for nodes, _, _ in units], dtype=np.int64),
+        per_node=Coded.gathered(per_node for _, per_node, _ in units),
+    )
+    return replace(workload, jobs=columns, machine=machine)
 
 
 def fresh_parts(

@@ -153,8 +153,9 @@ def _attempts(workload: Workload, result: Result) -> Iterator[str]:
             yield f"job {row.id}: {nodes} slots, but placed on {len(row.placement)}"
         if not 0 <= row.useful <= row.end - row.start:
             yield f"job {row.id}: {row.useful} s of useful work in a stay of {row.end - row.start} s"
-        if row.units != nodes * per_node.get(primary, 0):
-            yield f"job {row.id}: holds {row.units} units, expected {nodes * per_node.get(primary, 0)}"
+        units = nodes * per_node.get(primary, 0) if job.slots is None else sum(s.get(primary, 0) for s in job.slots)
+        if row.units != units:
+            yield f"job {row.id}: holds {row.units} units, expected {units}"
         lost[row.id] = lost.get(row.id, 0) + (row.end - row.start - row.useful) * row.units
         done, slack = work.get(row.id, (Fraction(0), Fraction(0)))
         if runtime:
@@ -257,8 +258,8 @@ def _capacity(workload: Workload, result: Result) -> Iterator[str]:
     attempts = result.attempts[result.attempts["end"] > result.attempts["start"]]
     if attempts.empty:
         return
-    demand = _demands(workload, attempts)
     slots = np.array([len(placement) for placement in attempts["placement"]])
+    demand = _demands(workload, attempts, slots)
     nodes = np.concatenate(list(attempts["placement"])).astype(np.int64)
     if nodes.min() < 0 or nodes.max() >= machine.nodes:
         yield f"attempts: placements must lie in 0..{machine.nodes - 1}, got {nodes.min()}..{nodes.max()}"
@@ -266,17 +267,22 @@ def _capacity(workload: Workload, result: Result) -> Iterator[str]:
     starts = np.repeat(attempts["start"].to_numpy(), slots)
     ends = np.repeat(attempts["end"].to_numpy(), slots)
     for index, name in enumerate(machine.resources):
-        amounts = np.repeat(demand[:, index], slots)
-        yield from _sweep(machine, index, name, nodes, starts, ends, amounts)
+        yield from _sweep(machine, index, name, nodes, starts, ends, demand[:, index])
 
 
-def _demands(workload: Workload, attempts: pd.DataFrame) -> NDArray[np.int64]:
+def _demands(workload: Workload, attempts: pd.DataFrame, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the amounts of each slot of each attempt, shape (slots, resources). Unequal slots have their own."""
     jobs = {job.id: job for job in workload.jobs}
-    rows = []
-    for id_, shape in zip(attempts["id"].tolist(), attempts["shape"].tolist(), strict=True):
+    names = workload.machine.resources
+    rows: list[NDArray[np.int64]] = []
+    for id_, shape, count in zip(attempts["id"].tolist(), attempts["shape"].tolist(), slots.tolist(), strict=True):
+        unequal = jobs[id_].slots
+        if unequal is not None and len(unequal) == count:
+            rows.append(np.array([[slot.get(name, 0) for name in names] for slot in unequal], dtype=np.int64))
+            continue
         per_node = _shape(jobs[id_], shape)[1]
-        rows.append([per_node.get(name, 0) for name in workload.machine.resources])
-    return np.array(rows, dtype=np.int64)
+        rows.append(np.tile(np.array([per_node.get(name, 0) for name in names], dtype=np.int64), (count, 1)))
+    return np.concatenate(rows)
 
 
 def _sweep(

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..base import InputError, IntArray, Registry, shown
+from .group_metrics import group_metrics
 from .trimming import Cut, steady_state
 
 Floats = NDArray[np.float64]
@@ -24,7 +25,7 @@ CLASSES = (("short", 0, 3600), ("medium", 3600, 18001), ("long", 18001, np.inf))
 #: Jobs of at most 2**-NARROWEST of the machine form one class.
 NARROWEST = 10
 #: Entries of the summary for the whole simulation.
-_OF_ALL = ("occupancy", "efficiency", "lost", "makespan")
+_OF_ALL = ("occupancy", "efficiency", "lost", "makespan", "fragmentation")
 #: Entries of the whole simulation that only some results have, as they need power, a signal or failures.
 OF_ATTEMPTS = (
     "energy_kwh",
@@ -115,7 +116,7 @@ def summarize(result: Records) -> dict[str, float]:
         summary["dropped_shapes"] = result.manifest["dropped_shapes"]
     if "failure" in result.decisions:
         summary["failures"] = int((result.decisions["failure"] != "").sum())
-    summary = {**summary, **_machine_use(result), **urgent, **_times(result)}
+    summary = {**summary, **_machine_use(result), **urgent, **group_metrics(result), **_times(result)}
     for name in metrics.names():
         summary |= _plugged_in(name, result, summary)
     return summary

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from ..base import IntArray
 from ..dispatchers import Placement
+from ..dispatchers.layouts import slots_on
 from ..workloads import Machine, Workload
 from ..workloads.dependencies import Link, workflows
-from ..workloads.job import REACT
+from ..workloads.job import REACT, slot_units
 from ..workloads.job_columns import JobColumns, text_categories
 from .placements import as_column, compacting
 
@@ -130,9 +131,21 @@ class Recorder:
             self.reports.add(len(self.decision_ns) - 1, report)
 
     def move_to(self, nodes: IntArray, workload: Workload) -> None:
-        """Renumber the nodes of all placements for another workload with the same jobs."""
+        """Renumber the nodes of all placements for another workload with the same jobs.
+
+        Unequal slots, which are units here, get one node each.
+        """
         compact = compacting(workload.machine.nodes)
         self.placements = [compact(nodes[placement]) for placement in self.placements]
+        slots = workload.columns.slots
+        if any(slots.values):
+            for row, order in enumerate(_columns(self.stays, STAY)["order"].tolist()):
+                unequal = slots.values[slots.codes.item(order)]
+                if unequal:
+                    factors = slot_units("", unequal)[1]
+                    self.placements[row] = compact(
+                        np.array(slots_on(self.placements[row].tolist(), factors), dtype=np.int64)
+                    )
         self.workload = workload
 
     def jobs_frame(self) -> pd.DataFrame:

@@ -24,11 +24,13 @@ from ..base.installed import version_of
 from ..base.unfinished_files import UNFINISHED, named, temporary_folder
 from ..dispatchers.cp import SiteConstraint
 from ..workloads import Signal, Workload
+from ..workloads.fitting_requests import units_of
 from ..workloads.formats.table_files import bounded_table
 from ..workloads.job_columns import text_categories
 from ..workloads.machine_state import MachineState
 from ..workloads.signals import NO_POWER
 from .exports import to_evalys, to_perfetto, to_swf
+from .group_metrics import group_columns, manifest_levels
 from .metrics import Records, cut_summary, summarize
 from .placements import restored, stored
 from .plots import ResultPlots
@@ -52,7 +54,15 @@ _TYPES = {
     "seed": int,
     "dropped_shapes": int,
     "workload": {"source": str, "sha256": str, "jobs": int, "notes": [str]},
-    "machine": {"name": str, "resources": [str], "total": [int], "nodes": int, "primary": str, "idle_watts": float},
+    "machine": {
+        "name": str,
+        "resources": [str],
+        "total": [int],
+        "nodes": int,
+        "primary": str,
+        "idle_watts": float,
+        "levels": dict,
+    },
     "state": {"at": int},
 }
 _PACKAGES = ("hpcdispatch", "accasim", "numpy", "pandas", "scipy", "ortools", "pyarrow")
@@ -80,6 +90,8 @@ class Result(Records):
         * ``units`` requested of the machine's primary resource (cores, if it has them).
         * of the last attempt: ``shape`` (-1: the request itself), ``run_nodes`` slots and ``run_walltime`` seconds, 0
           without an attempt; ``placement``, the node index of each slot.
+        * ``groups``, ``least_groups`` on a machine with levels: groups of the level with the smallest ones on which it
+          ran, and in how few it could have started.
         * ``sequential_work`` unit-seconds, the least over its request and its shapes. For a rigid job it is its own
           work.
         * ``lost`` unit-seconds of work that did not count.
@@ -123,6 +135,8 @@ class Result(Records):
         jobs = recorder.jobs_frame()
         attempts = recorder.attempts_frame(jobs["id"])
         decisions = recorder.decisions_frame()
+        for name, column in group_columns(workload, jobs, attempts).items():
+            jobs[name] = column
         watts = _watts(workload, attempts)
         if watts is not None:
             attempts["watts"] = watts
@@ -224,6 +238,12 @@ class Result(Records):
               work).
             * ``lost`` unit-seconds; ``makespan`` s.
             * ``decisions``, ``decision_ms_mean, _p95, _max``, ``prediction_s``, ``simulation_s``.
+
+            On a machine with levels, see :func:`.group_metrics`:
+
+            * ``groups_mean`` of a job at the level with the smallest groups, and ``groups_mean_LEVEL`` at the others.
+            * ``crossed``: jobs in several groups although one had room; ``crossed_share`` of those that started.
+            * ``fragmentation``: share of free nodes in groups with too few for a job of a common size.
 
             With on-demand jobs:
 
@@ -361,7 +381,7 @@ def read_manifest(folder: Path) -> tuple[dict[str, Any], int]:
             raise InputError(f"{path}: expected the manifest of a result, got one without a schema number")
         read = {"schema": SCHEMA, **with_new_names("manifest", read)}
     try:
-        optional = dict.fromkeys(("idle_watts", "dropped_shapes", "state", "sha256", "same_instant"))
+        optional = dict.fromkeys(("idle_watts", "levels", "dropped_shapes", "state", "sha256", "same_instant"))
         types, names = _TYPES, optional
         if schema != SCHEMA:
             types, names = (with_new_names("manifest", each) for each in (types, names))
@@ -395,6 +415,7 @@ def manifest(workload: Workload, named: dict[str, Any], options: dict[str, Any])
             "nodes": machine.nodes,
             "primary": machine.resources[machine.primary],
             **({} if machine.power is None else {"idle_watts": machine.power.idle}),
+            **manifest_levels(workload),
         },
         "versions": {"python": platform.python_version(), **{name: version_of(name) for name in _PACKAGES}},
     }
@@ -417,8 +438,8 @@ def _watts(workload: Workload, attempts: pd.DataFrame) -> FloatArray | None:
     jobs = workload.jobs
     for row in np.flatnonzero(np.isnan(found)).tolist():
         at = int(attempts["shape"].iloc[row])
-        job = jobs[rows[row]].on_shape(None if at < 0 else at)
-        found[row] = power.of(job.nodes, job.per_node)
+        nodes, per_node, _ = units_of(jobs[rows[row]].on_shape(None if at < 0 else at))
+        found[row] = power.of(nodes, per_node)
     return found
 
 

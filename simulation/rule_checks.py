@@ -25,6 +25,8 @@ def broken_rules(workload: Workload, result: Result) -> Iterator[str]:
     if result.state is None and any("%" in each for each in workload.columns.array.values):
         for line in over(list(stays_of(workload, result)), _of_array):
             yield f"array: {line}"
+    if any(workload.columns.within.values):
+        yield from _across(workload, result)
     if not rules:
         return
     stays = list(stays_of(workload, result))
@@ -63,6 +65,26 @@ def _shared(stays: Sequence[Stay]) -> Iterator[str]:
                 yield f"job {other.job.id} on nodes of job {stay.job.id}, which is exclusive, at t={stay.start}"
 
 
+def _across(workload: Workload, result: Result) -> Iterator[str]:
+    """Yield the jobs on more groups of their level than they ask for, while they still had to wait for these."""
+    group_of = {
+        level: {node: number for number, group in enumerate(groups) for node in group}
+        for level, groups in workload.machine.levels.items()
+    }
+    entered = dict(zip(result.jobs["id"].tolist(), result.jobs["eligible"].tolist(), strict=True))
+    for stay in sorted(stays_of(workload, result), key=lambda each: each.start):
+        job = stay.job
+        since = entered[job.id]
+        entered[job.id] = stay.end  # It may return to the queue then.
+        before = result.state is not None and stay.start < result.state.at
+        if not job.within or before or (job.within_wait is not None and stay.start >= since + job.within_wait):
+            continue
+        groups = {group_of.get(job.within, {}).get(node) for node in stay.nodes}
+        if len(groups) > job.within_groups or None in groups:
+            told = f"{len(groups)} groups of level {job.within}, may use {job.within_groups}"
+            yield f"job {job.id}: runs on {sorted(stay.nodes)[:3]} from {stay.start} on: {told}"
+
+
 def _of_array(stay: Stay) -> list[Take]:
     array, _, most = stay.job.array.partition("%")
     return [(f"tasks of array {array}", 1, int(most))] if most else []
@@ -76,11 +98,11 @@ def _of_limit(limit: Limit, stay: Stay) -> list[Take]:
         return []
     whose = {"user": job.user, "group": job.group, "queue": job.queue, "all": ""}[by]
     of, most = limit.of, limit.most
-    return [(f"{of} of {by} {whose}", 1 if of == "jobs" else job.nodes * job.per_node.get(of, 0), most)]
+    return [(f"{of} of {by} {whose}", 1 if of == "jobs" else stay.amount(of), most)]
 
 
 def _watts(stay: Stay, watts: Mapping[str, float]) -> float:
-    return stay.job.nodes * sum(watts.get(name, 0.0) * amount for name, amount in stay.job.per_node.items())
+    return sum(watts.get(name, 0.0) * stay.amount(name) for name in stay.job.per_node)
 
 
 def _over_cap(power: Power, stays: Sequence[Stay]) -> Iterator[str]:
@@ -171,7 +193,7 @@ def _partly(reservation: Reservation, stays: Sequence[Stay], workload: Workload)
             room = int(machine.capacity[node, machine.resources.index(name)]) - amount
             for time in times:
                 there = [stay for stay in stays if stay.start <= time < stay.answered_until and node in stay.nodes]
-                used = sum(stay.slots.get(node, 0) * stay.job.per_node.get(name, 0) for stay in there)
+                used = sum(stay.amount(name, node) for stay in there)
                 if used > room:
                     yield f"node {node} at t={time}: {used} of {name} in use, {room} beside the reservation"
                     return

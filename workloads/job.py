@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -193,6 +194,17 @@ class Job:
     spread
         Least and largest number of nodes of its slots, as with ``-N 2-4 -n 8``. Only ``slurm`` keeps to them. ``None``:
         any.
+    within
+        A level of the machine, such as ``"rack"``: all its slots lie in one group of it. Empty: anywhere.
+    within_groups
+        The most groups of that level, at least 1, as with ``--switches=2``.
+    within_wait
+        Seconds in the queue for which it waits for these groups. Then, it only prefers few groups. ``None``: for ever.
+        0: it only prefers them.
+    slots
+        The amounts of each slot if they are unequal, as in ``({"gpu": 8}, {"gpu": 4})``. They are multiples of one
+        amount. `nodes` is then their number, and `per_node` the largest amount of each resource. ``None``: all slots
+        have `per_node`.
 
     Raises
     ------
@@ -227,11 +239,17 @@ class Job:
     licences: Mapping[str, int] = field(default=NO_LICENCES)
     together: str = ""
     spread: tuple[int, int] | None = None
+    within: str = ""
+    within_groups: int = 1
+    within_wait: int | None = None
+    slots: tuple[Mapping[str, int], ...] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:
             raise ValueError(f"job {self.id!r}: id must be a non-empty text, got {self.id!r}")
         where = f"job {self.id}"
+        if self.slots is not None:
+            _set_unequal(where, self)
         _check_numbers(where, self, (("submit", 0), ("runtime", 0), ("walltime", 1), ("nodes", 1)))
         object.__setattr__(self, "per_node", _resources(where, self.per_node))
         if set(map(type, _texts(self))) != {str}:  # a check of each takes a fifth of the time of a job
@@ -268,6 +286,16 @@ class Job:
             check_text(f"{where}: together", self.together)
         if self.spread is not None:
             object.__setattr__(self, "spread", _spread(where, self.spread))
+        if type(self.within) is not str:
+            check_text(f"{where}: within", self.within)
+        if self.within_groups != 1 or type(self.within_groups) is not int:
+            object.__setattr__(
+                self, "within_groups", check_whole(f"{where}: within_groups", self.within_groups, 1, LARGEST)
+            )
+        if self.within_wait is not None:
+            object.__setattr__(self, "within_wait", check_whole(f"{where}: within_wait", self.within_wait, 0, LONGEST))
+        if not self.within and (self.within_groups != 1 or self.within_wait is not None):
+            raise ValueError(f"{where}: within_groups and within_wait need a level; set within, such as rack")
         if type(self.priority) is not int or self.priority:
             priority = check_whole(f"{where}: priority", self.priority, -MOST_PRIORITY, MOST_PRIORITY)
             object.__setattr__(self, "priority", priority)
@@ -306,6 +334,55 @@ def _check_numbers(where: str, owner: Any, least: tuple[tuple[str, int], ...]) -
         object.__setattr__(owner, name, check_whole(f"{where}: {name}", getattr(owner, name), low, most))
 
 
+def _set_unequal(where: str, job: Job) -> None:
+    """Set number and amounts of unequal slots. A job that counts them in units of one amount stays as it is.
+
+    Raises
+    ------
+    ValueError
+        If they are no sequence of amounts, or no multiples of one amount.
+    """
+    given = job.slots
+    if isinstance(given, str | Mapping) or not isinstance(given, Sequence) or not given:
+        raise ValueError(f"{where}: slots must be a list of amounts such as [{{'gpu': 8}}], got {shown(given)}")
+    if job.exclusive:
+        raise ValueError(f"{where}: slots of unequal amounts share their nodes; leave out exclusive or slots")
+    if job.shapes:
+        raise ValueError(f"{where}: slots are for jobs without shapes, got {len(job.shapes)} shapes; leave one out")
+    slots = tuple(_resources(f"{where}: slot {place}", slot, "") for place, slot in enumerate(given))
+    unit, factors = slot_units(where, slots)
+    object.__setattr__(job, "slots", slots)
+    if (job.nodes, job.per_node) == (sum(factors), unit):
+        return
+    if job.nodes not in (1, len(slots)):
+        raise ValueError(f"{where}: nodes must be the number of slots, {len(slots)}, got {job.nodes}")
+    most = {name: max(slot.get(name, 0) for slot in slots) for slot in slots for name in slot}
+    object.__setattr__(job, "nodes", len(slots))
+    object.__setattr__(job, "per_node", ResourceMap(most))
+
+
+def slot_units(where: str, slots: Sequence[Mapping[str, int]]) -> tuple[ResourceMap, tuple[int, ...]]:
+    """Return the amount of which all slots are multiples, and the factor of each.
+
+    Raises
+    ------
+    ValueError
+        If they are no multiples of one amount.
+    """
+    names = sorted({name for slot in slots for name, amount in slot.items() if amount})
+    units = {name: math.gcd(*(slot.get(name, 0) for slot in slots)) for name in names}
+    factors = []
+    for slot in slots:
+        found = {slot.get(name, 0) // unit for name, unit in units.items()}
+        if len(found) != 1:
+            told = " and ".join(str(dict(each)) for each in slots[:2])
+            raise ValueError(
+                f"{where}: slots must be multiples of one amount, as {{'gpu': 8}} and {{'gpu': 4}} are; got {told}"
+            )
+        factors.append(found.pop())
+    return ResourceMap(units), tuple(factors)
+
+
 def _spread(where: str, spread: Any) -> tuple[int, int]:
     """Return the least and the largest number of nodes of a job."""
     if not isinstance(spread, Sequence) or len(spread) != 2:
@@ -337,12 +414,12 @@ def _dependencies(where: str, depends: Any) -> tuple[tuple[Any, ...], ...]:
     return found
 
 
-def _resources(where: str, amounts: Mapping[str, int]) -> ResourceMap:
+def _resources(where: str, amounts: Mapping[str, int], what: str = " per_node") -> ResourceMap:
     if isinstance(amounts, ResourceMap) and amounts:
         return amounts
     if not isinstance(amounts, Mapping):
-        raise ValueError(f"{where}: per_node must be amounts by resource, such as {{'core': 4}}, got {shown(amounts)}")
-    checked = {str(name): check_whole(f"{where}: per_node[{name!r}]", value, 0) for name, value in amounts.items()}
+        raise ValueError(f"{where}:{what} must be amounts by resource, such as {{'core': 4}}, got {shown(amounts)}")
+    checked = {str(name): check_whole(f"{where}:{what}[{name!r}]", value, 0) for name, value in amounts.items()}
     if not any(checked.values()):
-        raise ValueError(f"{where}: per_node must ask for at least one resource, got {dict(amounts)}")
+        raise ValueError(f"{where}:{what} must ask for at least one resource, got {dict(amounts)}")
     return ResourceMap(checked)

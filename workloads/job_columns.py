@@ -42,6 +42,10 @@ OTHERS = (
     "licences",
     "together",
     "spread",
+    "within",
+    "within_groups",
+    "within_wait",
+    "slots",
 )
 #: Fields that enter a digest only if a job has one: they are newer than the digest.
 _LATER = {each.name: each.default for each in fields(Job) if each.name in OTHERS[OTHERS.index("array") :]}
@@ -163,7 +167,8 @@ class JobColumns(Sequence[Job]):
     submit, runtime, walltime, nodes
         As of :class:`Job`, arrays of shape (jobs,), read-only.
     per_node, user, group, name, queue, kind, shapes, checkpoint, law, deadline, array,
-    reservation, depends, begin, hold, priority, qos, exclusive, soft_walltime, licences, together, spread
+    reservation, depends, begin, hold, priority, qos, exclusive, soft_walltime, licences, together, spread,
+    within, within_groups, within_wait, slots
         The same, coded.
 
     Raises
@@ -199,6 +204,10 @@ class JobColumns(Sequence[Job]):
     licences: Coded
     together: Coded
     spread: Coded
+    within: Coded
+    within_groups: Coded
+    within_wait: Coded
+    slots: Coded
 
     def __post_init__(self) -> None:
         for name in ("ids", *NUMBERS):
@@ -293,7 +302,11 @@ class JobColumns(Sequence[Job]):
 
     def amounts(self, resource: str) -> IntArray:
         """Return every job's amount of a resource, over all its slots."""
-        return self.nodes * self.per_node.numbers(lambda amounts: amounts.get(resource, 0))
+        amounts = self.nodes * self.per_node.numbers(lambda amounts: amounts.get(resource, 0))
+        if any(self.slots.values):
+            unequal = self.slots.numbers(lambda slots: -1 if slots is None else sum(s.get(resource, 0) for s in slots))
+            amounts = np.where(unequal < 0, amounts, unequal)
+        return amounts
 
     def add_to(self, sha: hashlib._Hash) -> None:
         """Add all data of the jobs to a hash, independently of their coding."""
@@ -338,4 +351,5 @@ _CANONICAL: dict[str, Callable[[Any], str]] = {
     "law": lambda law: repr(None if law is None else (law.dist.name, law.args, sorted(law.kwds.items()))),
     "per_node": lambda per_node: repr(sorted(per_node.items())),
     "licences": lambda licences: repr({**licences}),
+    "slots": lambda slots: repr(slots and [sorted(slot.items()) for slot in slots]),
 }

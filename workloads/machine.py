@@ -13,6 +13,7 @@ import numpy as np
 from ..base import InputError, IntArray, check_whole, count_slots, shown
 from ..base.checks import LARGEST, MOST_NODES
 from ..base.files import read_json
+from .levels import by_size, labels_of, read_levels
 from .machine_rules import Limit, MachineRules, Outage, Power, Reservation
 
 
@@ -32,12 +33,16 @@ class Machine:
         Amounts for one processor of a trace, such as ``{"core": 1}`` (the default).
     reservations, outages, licences, limits, power
         Its rules for every dispatcher, see :class:`.MachineRules`; none by default.
+    levels
+        Groups of nodes by the name of their level, as in ``{"rack": ((0, 1), (2, 3))}``. Each node is in one group of
+        each level. Given as sequences of indices, as texts such as ``"0-15;20"``, or as a whole number: groups of so
+        many consecutive nodes.
 
     Raises
     ------
     ValueError
         If the array does not fit the names, an amount is negative, or a node has no resources. Also if a rule does not
-        fit the machine.
+        fit the machine, or a level misses a node or has it twice.
     """
 
     resources: tuple[str, ...]
@@ -49,7 +54,13 @@ class Machine:
     licences: Mapping[str, int] = field(default_factory=dict)
     limits: tuple[Limit, ...] = ()
     power: Power | None = None
+    levels: Mapping[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+    #: Whether jobs ask for groups of a level, or have unequal slots. ``None``: if it has levels. Set by a simulation.
+    _layouts: bool | None = field(default=None, repr=False)
     rules: MachineRules = field(default_factory=MachineRules, init=False, repr=False)
+    #: Names of the levels, and the group of each node. The level with the smallest groups is first.
+    level_names: tuple[str, ...] = field(default=(), init=False, repr=False)
+    labels: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64), init=False, repr=False)
     _slots: dict[tuple[int, ...], int] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -74,18 +85,24 @@ class Machine:
         capacity.flags.writeable = False
         object.__setattr__(self, "resources", names)
         object.__setattr__(self, "capacity", capacity)
-        rules = MachineRules(self.reservations, self.outages, self.licences, self.limits, self.power)
+        levels = read_levels(self.levels, len(capacity))
+        object.__setattr__(self, "levels", levels)
+        if levels:
+            object.__setattr__(self, "level_names", by_size(levels))
+            object.__setattr__(self, "labels", labels_of(levels, len(capacity)))
+        layouts = bool(levels) if self._layouts is None else self._layouts
+        rules = MachineRules(self.reservations, self.outages, self.licences, self.limits, self.power, layouts)
         rules.check(names, capacity)
         for name in ("reservations", "outages", "licences", "limits"):
             object.__setattr__(self, name, getattr(rules, name))
         object.__setattr__(self, "rules", rules)
 
     def __eq__(self, other: object) -> bool:
-        """Compare resources, capacities and rules; the name does not count."""
+        """Compare resources, capacities, rules and levels; the name does not count."""
         if not isinstance(other, Machine):
             return NotImplemented
         same = self.resources == other.resources and np.array_equal(self.capacity, other.capacity)
-        return same and self.rules == other.rules
+        return same and self.rules == other.rules and self.levels == other.levels
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Machine:
         """Return itself: it never changes, and its identity is used."""
@@ -96,14 +113,16 @@ class Machine:
         return hash((self.resources, self.capacity.tobytes()))
 
     @classmethod
-    def homogeneous(cls, nodes: int, *, name: str = "", **per_node: int) -> Machine:
-        """Return `nodes` equal nodes, as in ``Machine.homogeneous(64, core=16, mem=16_000)``."""
+    def homogeneous(
+        cls, nodes: int, *, name: str = "", levels: Mapping[str, Any] | None = None, **per_node: int
+    ) -> Machine:
+        """Return `nodes` equal nodes, as in ``Machine.homogeneous(64, core=16, levels={"rack": 16})``."""
         check_whole("machine: nodes", nodes, 1, MOST_NODES)
         if not per_node:
             raise ValueError("machine: at least one resource must be given, such as core=16")
         amounts = [check_whole(f"machine: {name}", amount, 0) for name, amount in per_node.items()]
         row = np.array([amounts])
-        return cls(tuple(per_node), np.repeat(row, nodes, axis=0), name=name)
+        return cls(tuple(per_node), np.repeat(row, nodes, axis=0), name=name, levels=levels or {})
 
     @classmethod
     def pool(cls, cores: int, *, name: str = "") -> Machine:
@@ -117,7 +136,8 @@ class Machine:
         The file is a JSON object. ``groups`` maps group names to the resources of one node. ``resources`` maps group
         names to numbers of nodes, in this order. ``equivalence`` is optional: amounts for one processor of a trace, as
         in ``{"processor": {"core": 1}}``. The rules of the machine are optional, too: ``reservations``, ``outages`` and
-        ``limits`` (lists of objects), ``licences`` and ``power`` (objects).
+        ``limits`` (lists of objects), ``licences`` and ``power`` (objects). So are its ``levels``, as in ``{"rack":
+        ["0-15", "16-31"]}``.
 
         Raises
         ------
@@ -172,12 +192,15 @@ class Machine:
         totals = ", ".join(
             f"{name} {total}" for name, total in zip(self.resources, self.capacity.sum(axis=0), strict=True)
         )
+        totals += "".join(f"; {name} {len(self.levels[name])}" for name in self.level_names)
         return f"{self.nodes} node{'s' if self.nodes > 1 else ''} ({totals})"
 
 
 def with_rules(machine: Machine, rules: MachineRules) -> Machine:
     """Return a machine with other rules. Raise ``ValueError`` if they do not fit it."""
-    given = {each.name: getattr(rules, each.name) for each in fields(MachineRules) if each.init}
+    given = {
+        each.name: getattr(rules, each.name) for each in fields(MachineRules) if each.init and each.name != "layouts"
+    }
     return replace(machine, **given) if rules or machine.rules else machine
 
 
@@ -216,7 +239,8 @@ def _from_accasim(data: Any, path: Path) -> Machine:
     equivalence = _equivalence(data.get("equivalence"), names, path)
     capacity = np.array(rows, dtype=np.int64).reshape(len(rows), len(names))
     try:
-        return with_rules(Machine(tuple(names), capacity, path.stem, equivalence), MachineRules.read(data))
+        made = Machine(tuple(names), capacity, path.stem, equivalence, levels=data.get("levels") or {})
+        return with_rules(made, MachineRules.read(data))
     except ValueError as error:
         raise InputError(f"{path}: {error}") from None
 

@@ -389,6 +389,8 @@ class MachineRules:
         As in their classes.
     licences
         Number of licences, by name. A job uses those of its `licences` while it runs.
+    layouts
+        Whether jobs ask for groups of the machine's levels, or have unequal slots.
     closing
         The rules that close nodes at some time: reservations, announced outages, and all others as one.
 
@@ -404,6 +406,7 @@ class MachineRules:
     licences: Mapping[str, int] | None = None
     limits: tuple[Limit, ...] = ()
     power: Power | None = None
+    layouts: bool = field(default=False, compare=False)
     closing: tuple[Reservation | Outage | Failures, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -426,7 +429,7 @@ class MachineRules:
 
     def __bool__(self) -> bool:
         """Return whether there are any rules."""
-        return bool(self.reservations or self.outages or self.licences or self.limits or self.power)
+        return bool(self.reservations or self.outages or self.licences or self.limits or self.power or self.layouts)
 
     def check(self, resources: Sequence[str], capacity: IntArray) -> None:
         """Check that the rules fit the machine; otherwise raise ``ValueError``."""

@@ -207,8 +207,10 @@ class Workload:
         sha = hashlib.sha256()
         sha.update(repr((self.machine.resources, self.machine.capacity.shape)).encode())
         sha.update(self.machine.capacity.astype("<i8").tobytes())
-        if self.machine.rules:
+        if self.machine.rules.fields():
             sha.update(repr(self.machine.rules.fields()).encode())
+        if self.machine.levels:
+            sha.update(repr(sorted(self.machine.levels.items())).encode())
         self.columns.add_to(sha)
         object.__setattr__(self, "_digest", sha.hexdigest())
         return self._digest

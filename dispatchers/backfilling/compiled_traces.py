@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ...base import IntArray
 from ...models.backfilling.job_queue import NEVER
 from ...models.events import Run, open_events, run_easy, run_in_order
+from ...models.profiles.layouts import place_compactly
 from ..compiled_steps import CompiledSteps
 from .easy import EASY
 from .list_scheduling import ListScheduler
@@ -53,6 +54,8 @@ class CompiledTrace(CompiledSteps):
         Whether it is a pool.
     successors, closed
         As for :func:`.open_events`. ``None`` for no dependencies and no closures.
+    labels
+        Group of each node at each level, for jobs in few groups. ``None``: jobs use the first free nodes.
     decisions
         Most decisions per call. ``None`` for the default.
     """
@@ -67,6 +70,7 @@ class CompiledTrace(CompiledSteps):
         pool: bool,
         successors: tuple[IntArray, IntArray] | None = None,
         closed: IntArray | None = None,
+        labels: IntArray | None = None,
         decisions: int | None = None,
     ) -> None:
         self._entry = entry
@@ -76,7 +80,11 @@ class CompiledTrace(CompiledSteps):
         self._row = None if successors is None else np.zeros(len(walltime), dtype=np.int64)
         _, self._work, self.lengths = columns
         self._walltime = walltime
-        most = decisions or _DECISIONS
+        self._labels = labels
+        self._compact = False
+        self._capacity = capacity
+        # Nodes in few groups are chosen at the end, in order of the starts.
+        most = decisions or (_DECISIONS if labels is None else 3 * len(walltime) + 2 * len(self._events.closed) + 1)
         self._decisions = np.empty((most, 4), dtype=np.int64)
         self._ended = np.empty(most + self._events.running.shape[1] + 1, dtype=np.int64)
 
@@ -106,6 +114,22 @@ class CompiledTrace(CompiledSteps):
         if not len(self._events.slots):
             return None
         first = self._events.rows.first_slot[self._rows(jobs)]
+        if self._labels is not None and not self._compact:
+            self._compact = True
+            self._place_compactly()
         placed = self._events.placed
         last = first + self._events.amount[jobs, 0]
         return [placed[at:end] for at, end in zip(first.tolist(), last.tolist(), strict=True)]
+
+    def _place_compactly(self) -> None:
+        """Choose the nodes of all slots again, in few groups."""
+        assert self._labels is not None
+        every = np.arange(len(self._walltime))
+        rows = self._rows(every)
+        order = np.argsort(self._events.rows.first_slot[rows], kind="stable")
+        start = self._events.queue.start[rows][order]
+        slots = self._events.amount[every, 0][order]
+        room = self._capacity.astype(np.int64)
+        placed = np.empty(int(slots.sum()), dtype=np.int64)
+        place_compactly(start, start + self._work[order], slots, room, np.array(self._labels), placed)
+        self._events.placed[: len(placed)] = placed

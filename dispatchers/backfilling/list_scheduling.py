@@ -34,6 +34,7 @@ class ListScheduler(OrderOption):
     ----------
     placement
         ``"first-fit"`` fills nodes in their order. ``"best-fit"`` fills the node with the least free share first.
+        ``"compact"`` uses few groups of the machine's levels.
     order
         Order in which waiting jobs are tried: ``"submission"``, ``"priority"``, ``"sjf"``, ``"fairshare"`` or another
         registered one, with its options as in ``fairshare:half_life=3600``. Or an object with ``ranks(state)``.

@@ -110,6 +110,7 @@ class Reservations:
                     booking = self.reserved[entry.id]
                     booking.bound = booking.start + entry.job.walltime
                     booking.uses = self.profile.limits_of(entry)[1]
+                    booking.layout = self.profile.layout_of(entry)
 
     def follow(self, state: State) -> bool:
         """Update the profile. Return whether the reservations were made anew.
@@ -214,7 +215,9 @@ class Reservations:
     def _book(self, waiting: Waiting, start: int, placement: Placement, seconds: int | None = None) -> JobBooking:
         bound, uses = self.profile.limits_of(waiting, seconds)
         length = waiting.predicted if seconds is None else seconds
-        return JobBooking(start, start + length, placement, waiting.demand, start + bound, uses, waiting=waiting)
+        layout = self.profile.layout_of(waiting)
+        end = start + length
+        return JobBooking(start, end, placement, waiting.demand, start + bound, uses, layout, waiting=waiting)
 
     def compress(self, how: Compress, now: int) -> None:
         """Move reservations up into freed intervals."""

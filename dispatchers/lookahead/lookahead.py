@@ -13,7 +13,7 @@ from ...models.lookahead.guarantees import PlanSettings, doubts, settle
 from ..compiled_steps import CompiledSteps
 from ..options import Configured, ReserveBy, internal
 from ..protocol import Action, Start, State, Wake
-from ..space import NodeSpace, place_all
+from ..space import NodeSpace, place_all, space_of
 from .compiled_lookahead import CompiledLookahead
 from .history import History
 from .instant import Decision, DecisionInput
@@ -45,7 +45,7 @@ class LookaheadOptions(Checked):
     tolerance
         In [0, 1]. How far a young job may be delayed past its earliest start, as a share of its time left.
     placement
-        ``"first-fit"`` or ``"best-fit"``.
+        ``"first-fit"``, ``"best-fit"`` or ``"compact"``.
     reserve_by
         ``"predictions"``: guaranteed starts use predicted run times, anew at each decision. ``"walltimes"``: they use
         walltimes, and a guarantee stays until the job starts. Only on a pool, and for jobs on their own request.
@@ -151,7 +151,10 @@ class Lookahead(Configured[LookaheadOptions]):
             wakes = [Wake(state.now + int(later.min()))] if len(later) else []
         if history is not None and decision.starts:
             history.start(state.queue[place].id for place, _ in decision.starts)
-        return [*(Start(state.queue[place], placement) for place, placement in decision.starts), *wakes]
+        starts = [Start(state.queue[place], placement) for place, placement in decision.starts]
+        if self.options.placement == "compact" and starts:
+            starts = _compacted(state, starts)
+        return [*starts, *wakes]
 
     def _brought_forward(self, state: State) -> History | None:
         """Update the history. ``None`` if it is not needed."""
@@ -207,3 +210,13 @@ class Lookahead(Configured[LookaheadOptions]):
             # Nothing else will happen, so the first job that fits must start.
             planned = replace(planned, starts=put(seen, [int(fits.argmax())]))
         return planned
+
+
+def _compacted(state: State, starts: list[Start]) -> list[Start]:
+    """Return the starts of a plan on nodes in few groups. The plan's own nodes if not all fit there."""
+    placed = place_all(space_of(state, "compact"), [start.job for start in starts])
+    return (
+        starts
+        if placed is None
+        else [replace(each, placement=nodes) for each, nodes in zip(starts, placed, strict=True)]
+    )

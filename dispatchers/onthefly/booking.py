@@ -94,7 +94,8 @@ class Book(Overlay):
         if found is None:
             return None
         bound, uses = self.limits_of(waiting, seconds, bound)
-        booking = Booking(found[0], found[0] + seconds, found[1], waiting.demand, found[0] + bound, uses)
+        layout = self.layout_of(waiting)
+        booking = Booking(found[0], found[0] + seconds, found[1], waiting.demand, found[0] + bound, uses, layout)
         self.add(booking)
         return booking
 

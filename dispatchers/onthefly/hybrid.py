@@ -29,7 +29,7 @@ class HybridOptions(Checked):
     drain
         Seconds after which all jobs wait for a large one, on the fly. ``None`` lets it wait for ever.
     placement
-        ``"first-fit"`` or ``"best-fit"``.
+        ``"first-fit"``, ``"best-fit"`` or ``"compact"``.
     alike
         Share of the waiting jobs with equal requests that allows on-the-fly dispatching, above 0 and up to 1.
     reservations

@@ -104,7 +104,7 @@ class OnTheFlyOptions(Checked):
     drain
         Seconds after which all jobs wait for a large one. ``None`` lets it wait for ever, as in the paper.
     placement
-        ``"first-fit"`` or ``"best-fit"``.
+        ``"first-fit"``, ``"best-fit"`` or ``"compact"``.
     """
 
     first: First = "shortest"

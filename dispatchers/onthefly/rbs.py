@@ -43,7 +43,7 @@ class RBSOptions(Checked):
     gain
         Value of a gain, in seconds of walltime.
     placement
-        Choice among equally good nodes: ``"first-fit"`` or ``"best-fit"``.
+        Choice among equally good nodes: ``"first-fit"``, ``"best-fit"`` or ``"compact"``.
     """
 
     reservations: Annotated[int, whole(1, MOST_STEPS, EACH_STEP)] = 100

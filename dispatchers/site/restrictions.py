@@ -839,7 +839,8 @@ def shown_state(state: State, queue: Sequence[Waiting], closures: Sequence[Close
     names += [f"{state.machine.resources[resource]} in {time} s" for time, resource, _ in partial]
     left = np.column_stack([most * (opened[:, None] > times), *(left for _, _, left in partial)])
     there = np.column_stack([np.full((nodes, len(times)), most), *(left for _, _, left in partial)])
-    machine = Machine((*state.machine.resources, *names), np.append(state.machine.capacity, there, axis=1))
+    capacity = np.append(state.machine.capacity, there, axis=1)
+    machine = Machine((*state.machine.resources, *names), capacity, levels=state.machine.levels, _layouts=False)
     asked = (bounds[:, None] > times).astype(np.int64)
     for time, resource, _ in partial:
         need = np.array([entry.demand[resource] for entry in queue], dtype=np.int64)

@@ -13,7 +13,9 @@ from ...models.profiles.timeline import NEVER
 from ...workloads import Machine
 from ...workloads.machine_rules import Failures, Outage, Reservation, refuse_reservation
 from ..columns import JobSequence, NewJobs
+from ..layouts import place, wrong_layout
 from ..problems import closed_amounts
+from ..profile import Profile
 from ..protocol import (
     Action,
     Dispatcher,
@@ -224,20 +226,30 @@ class RuleGate:
                 self._next_valid = min((time for time in bounds if time is not None), default=NEVER)
             if self._next_change is not None:
                 actions.append(Wake(self._next_change))
+            actions += self._easing(state)
         return actions
+
+    def _easing(self, state: State) -> list[Action]:
+        """Return a timer for the next job that then takes other nodes than those of its level."""
+        easing = self._book.next_easing(state.queue.entries, state.now)
+        return [] if easing is None else [Wake(easing)]
 
     def _never(self, entry: Waiting, now: int) -> str:
         """Return why a job can never start. Empty if it can."""
         said = self._rules.of(entry, now)
         if said.never:
             return said.never
-        for (place, what), amount in self._book.ask(entry.job).items():
-            part = self._book.parts[place]
-            if amount > part.least(what):
-                empty = State(now, [entry], [], self._machine.capacity, self._machine)
-                if empty.profile().earliest(entry) is None:
-                    return f"constraint {part.name}: never leaves it {amount} of {what} for its walltime"
+        for (number, what), amount in self._book.ask(entry.job).items():
+            part = self._book.parts[number]
+            if amount > part.least(what) and self._alone(entry, now) is None:
+                return f"constraint {part.name}: never leaves it {amount} of {what} for its walltime"
+        if self._machine.rules.closing and (entry.job.within or entry.job.slots) and self._alone(entry, now) is None:
+            return "closed nodes: never leave it room for its slots as they must lie"
         return ""
+
+    def _alone(self, entry: Waiting, now: int) -> tuple[int, Placement] | None:
+        """Return the first start and the nodes of a job on the empty machine."""
+        return State(now, [entry], [], self._machine.capacity, self._machine).profile().earliest(entry)
 
     def _beside(self, state: State, queue: Sequence[Waiting], starts: Sequence[Start], free: IntArray) -> State:
         """Return the state with other waiting jobs, and with jobs that start in reservations as running."""
@@ -262,7 +274,8 @@ class RuleGate:
         """
         ordered = rest.queue if self._sorted is None else self._sorted(_with_queue(state, rest.queue))
         quotas = _Quotas(rest, state, ordered)
-        shown = self._shown(state, rest, quotas.shown, free)
+        candidates, room = self._with_room(state, quotas.shown, ordered)
+        shown = self._shown(state, rest, candidates, free)
         if not len(shown.queue):
             return self._answer(rest, [], state)
         given = {entry.id: entry for entry in state.queue}
@@ -273,17 +286,49 @@ class RuleGate:
                 others.append(action)
                 continue
             start = self._allowed(action, given[id_of(action.job)], state, rest, quotas, starts)
+            if start is not None and room is not None:
+                start = self._beside_kept(start, given[id_of(action.job)], room, quotas)
             if start is None:
                 self._refuse(f"job {id_of(action.job)} at {state.now} s")
             else:
                 starts.append(start)
         return [*others, *self._answer(rest, starts, state)]
 
+    def _with_room(
+        self, state: State, queue: list[Waiting], ordered: Sequence[Waiting]
+    ) -> tuple[list[Waiting], Profile | None]:
+        """Return the jobs whose slots could lie now as they must, and the room for the first of the others.
+
+        The room is ``None`` if there are no others. A job asks the profile only if its slots must lie in some way.
+        """
+        asking = [entry for entry in queue if self._book.layouts and (entry.job.within or entry.job.slots)]
+        if not asking:
+            return queue, None
+        fits = state.profile().fit_now(asking).tolist()
+        hidden = {entry.order for entry, fit in zip(asking, fits, strict=True) if not fit}
+        if not hidden:
+            return queue, None
+        room = state.profile()
+        room.keep(next(entry for entry in ordered if entry.order in hidden))
+        return [entry for entry in queue if entry.order not in hidden], room
+
+    def _beside_kept(self, start: Start, entry: Waiting, room: Profile, quotas: _Quotas) -> Start | None:
+        """Return a start that leaves the kept room, perhaps on other nodes. ``None`` if there is none."""
+        found = room.start_now([entry]) if start.shape is None else []
+        if start.shape is None and not found:
+            quotas.give_back(entry)
+            return None
+        if not found or np.array_equal(np.sort(found[0].placement), np.sort(start.placement)):
+            return start
+        self._moved = True
+        return Start(start.job, found[0].placement, start.limit, start.shape, start.write)
+
     def _answer(self, rest: Restrictions, starts: Sequence[Start], state: State) -> list[Action]:
         """Return these starts and the rejections. While jobs wait, add a timer for the next opening of nodes."""
         actions: list[Action] = [*starts, *rest.rejected]
         if len(actions) == len(state.queue):
             return actions
+        actions += self._easing(state)
         ends = [self._next_end(rule, state.now) for rule in self._machine.rules.closing]
         later = [end for end in ends if end is not None]
         return [*actions, Wake(min(later))] if later else actions
@@ -352,7 +397,9 @@ class RuleGate:
         demand, bound = _asked(start, entry)
         placement = np.asarray(start.placement)
         now = state.now
-        if self._moved or any(closed.begin < now + bound and closed.end > now for closed in rest.closures):
+        misplaced = self._book.layouts and bool(wrong_layout(entry.job, entry.since, now, placement, self._machine))
+        closing = any(closed.begin < now + bound and closed.end > now for closed in rest.closures)
+        if self._moved or misplaced or closing:
             free, started = state.free.copy(), []
             for other in before:
                 used, longest = _asked(other, next(each for each in state.queue if each.id == id_of(other.job)))
@@ -362,7 +409,10 @@ class RuleGate:
                 (run.placement, run.demand, run.walltime_end(now)) for run in state.running if not run.job.reservation
             ]
             left = np.minimum(self._left(now, bound, rest.closures, [*running, *started]), free)
-            placed = _fitted(left, self._machine, placement, demand)
+            placed = None if misplaced else _fitted(left, self._machine, placement, demand)
+            if self._book.layouts and placed is not placement:
+                counts = count_slots(np.maximum(left, 0), demand)
+                placed = place(entry.job, entry.since, now, counts, len(placement), self._machine)
             if placed is None:
                 quotas.give_back(entry)
                 return None

@@ -10,6 +10,7 @@ import numpy as np
 from ...base import IntArray
 from ...models import shift
 from ...workloads.machine_rules import Closure, Reservation
+from ..layouts import wrong_layout
 from ..profile import as_request
 from ..protocol import JobView, Start, State, Waiting
 from ..rule_book import Key, RuleBook
@@ -58,6 +59,10 @@ class StartCheck:
         why = self._over_amounts(uses, bound)
         if not why and not amounts_only:
             why = self._on_closed_nodes(request, demand, np.asarray(start.placement), bound)
+        if not why and self._book.layouts and not amounts_only:
+            entry = self._entry(start.job)
+            since = self._state.now if entry is None else entry.since
+            why = wrong_layout(request, since, self._state.now, np.asarray(start.placement), self._book.machine)
         return f"job {request.id}: must not start: {why}" if why else ""
 
     def count(self, start: Start) -> None:

@@ -17,13 +17,21 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ..compiled import compiled, within
+from .layouts import NO_LABELS, NO_PACKS, gather, gather_packed, most_in_groups, order_compactly, pack
 
 #: Later than any time, and more than any amount.
 NEVER = int(np.iinfo(np.int64).max)
 #: Counters: rows and entries in use, rows with a begin and with an end ahead.
 ROWS, ENTRIES, BEGINS, ENDS = range(4)
 #: Where a block has the present, the sizes, and the counters.
-_NOW, _NODES, _RESOURCES, _KEYS, _MOST_ROWS, _MOST_ENTRIES, _FALLS, _BOUNDED, _COUNTERS, _HEAD = *range(9), 12
+_NOW, _NODES, _RESOURCES, _KEYS, _MOST_ROWS, _MOST_ENTRIES, _FALLS, _BOUNDED, _LEVELS, _PACKS = range(10)
+_COUNTERS, _HEAD = 10, 14
+#: Which nodes are filled first: in their order, by the least free share, or in few groups of each level.
+FIRST_FIT, BEST_FIT, COMPACT = range(3)
+#: Columns of a job that asks, before its amounts per slot: slots, seconds, walltime, and the four of its layout.
+FIXED = 7
+#: Layout of a job that may use any nodes: no level, no groups, no time, no unequal slots.
+ANY_LAYOUT = (-1, 0, 0, 0)
 #: Demands whose free slots are remembered in a decision.
 _KINDS = 16
 
@@ -58,6 +66,10 @@ class Timeline(NamedTuple):
         resources) and (falls, keys). :data:`NEVER` where nothing falls.
     longest
         Longest walltime on each node, seconds. Shape (nodes,), or (0,) without bounds.
+    labels
+        Group of each node at each level, the smallest groups first. Shape (levels, nodes).
+    packs
+        Number of unequal slots and their units, largest first, for each kind of job with such slots.
     """
 
     memory: IntArray
@@ -81,6 +93,8 @@ class Timeline(NamedTuple):
     fall_free: IntArray
     fall_shared: IntArray
     longest: IntArray
+    labels: IntArray
+    packs: IntArray
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy the block alone, so that the parts of a copy are views of it, too."""
@@ -96,6 +110,11 @@ class Asks(NamedTuple):
         The block with all that follows.
     slots, seconds, bound
         Slots, seconds for which they count against other jobs, and walltime. Shape (jobs,).
+    level, groups, until
+        The level whose groups it asks for, -1 for none, the most groups, and the time from which it only prefers them,
+        seconds. Shape (jobs,).
+    packs
+        Where the profile has its unequal slots, 0 for none. Its slots are then units of these. Shape (jobs,).
     demand, need
         Amounts per slot, shape (jobs, resources), and shared amounts. Shape (jobs, keys).
     """
@@ -104,6 +123,10 @@ class Asks(NamedTuple):
     slots: IntArray
     seconds: IntArray
     bound: IntArray
+    level: IntArray
+    groups: IntArray
+    until: IntArray
+    packs: IntArray
     demand: IntArray
     need: IntArray
 
@@ -146,6 +169,8 @@ class SearchBuffers(NamedTuple):
         Free amounts within the interval, and the least so far.
     lasting
         Slots that fit on each node during the whole interval, shape (nodes,).
+    sums, mark, order
+        Slots of groups, marks and order of nodes. Shape (nodes,).
     """
 
     level: IntArray
@@ -155,6 +180,9 @@ class SearchBuffers(NamedTuple):
     later_shared: IntArray
     least: IntArray
     lasting: IntArray
+    sums: IntArray
+    mark: IntArray
+    order: IntArray
 
 
 def _read_timeline(memory: IntArray) -> Timeline:
@@ -162,6 +190,7 @@ def _read_timeline(memory: IntArray) -> Timeline:
     nodes, resources, keys = memory[_NODES], memory[_RESOURCES], memory[_KEYS]
     rows, entries = memory[_MOST_ROWS], memory[_MOST_ENTRIES]
     falls, bounded = memory[_FALLS], memory[_BOUNDED]
+    levels, packs = memory[_LEVELS], memory[_PACKS]
     amounts = nodes * resources
     at = _HEAD
     free = memory[at : at + amounts].reshape(nodes, resources)
@@ -186,6 +215,10 @@ def _read_timeline(memory: IntArray) -> Timeline:
     at += falls * amounts
     fall_shared = memory[at : at + falls * keys].reshape(falls, keys)
     at += falls * keys
+    longest = memory[at : at + bounded]
+    at += bounded
+    labels = memory[at : at + levels * nodes].reshape(levels, nodes)
+    at += levels * nodes
     return Timeline(
         memory,
         memory[_NOW],
@@ -207,16 +240,19 @@ def _read_timeline(memory: IntArray) -> Timeline:
         fall_at,
         fall_free,
         fall_shared,
-        memory[at : at + bounded],
+        longest,
+        labels,
+        memory[at : at + packs],
     )
 
 
 def _read_asks(memory: IntArray, resources: int, keys: int) -> Asks:
     """Return the parts of a block."""
-    jobs = len(memory) // (3 + resources + keys)
-    demand = memory[3 * jobs : (3 + resources) * jobs].reshape(jobs, resources)
-    need = memory[(3 + resources) * jobs : (3 + resources + keys) * jobs].reshape(jobs, keys)
-    return Asks(memory, memory[:jobs], memory[jobs : 2 * jobs], memory[2 * jobs : 3 * jobs], demand, need)
+    jobs = len(memory) // (FIXED + resources + keys)
+    fixed = memory[: FIXED * jobs].reshape(FIXED, jobs)
+    demand = memory[FIXED * jobs : (FIXED + resources) * jobs].reshape(jobs, resources)
+    need = memory[(FIXED + resources) * jobs : (FIXED + resources + keys) * jobs].reshape(jobs, keys)
+    return Asks(memory, fixed[0], fixed[1], fixed[2], fixed[3], fixed[4], fixed[5], fixed[6], demand, need)
 
 
 #: The same for compiled callers.
@@ -226,7 +262,7 @@ timeline_of, asks_of = compiled(_read_timeline), compiled(_read_asks)
 @compiled
 def kept_of(memory: IntArray, resources: int, keys: int) -> RoomReservations:
     """Return the parts of a block."""
-    jobs = (len(memory) - 1 - keys) // (4 + resources + keys)
+    jobs = (len(memory) - 1 - keys) // (1 + FIXED + resources + keys)
     at = 1 + keys
     asks = asks_of(memory[at + jobs :], resources, keys)
     return RoomReservations(memory, asks, memory[at : at + jobs], memory[:1], memory[1:at])
@@ -234,7 +270,7 @@ def kept_of(memory: IntArray, resources: int, keys: int) -> RoomReservations:
 
 def _scratch(nodes: int, resources: int, keys: int) -> int:
     """Return the length of the buffers of a search."""
-    return 3 * nodes * resources + 2 * keys + 2 * nodes
+    return 3 * nodes * resources + 2 * keys + 5 * nodes
 
 
 _scratch_size = within(_scratch)
@@ -249,14 +285,28 @@ def open_timeline(
     entries: int,
     falls: tuple[IntArray, IntArray, IntArray],
     longest: IntArray,
+    labels: IntArray = NO_LABELS,
+    packs: IntArray = NO_PACKS,
 ) -> Timeline:
     """Return a profile without rows, with room for `rows` rows and `entries` entries."""
     nodes, resources = free.shape
     keys = len(shared)
     size = _HEAD + (2 + len(falls[0])) * nodes * resources + keys + (7 + resources + keys) * rows + 2 * entries
-    size += len(falls[0]) * (1 + keys) + len(longest) + _scratch(nodes, resources, keys)
+    size += len(falls[0]) * (1 + keys) + len(longest) + labels.size + len(packs) + _scratch(nodes, resources, keys)
     memory = np.empty(size, dtype=np.int64)
-    memory[:_HEAD] = now, nodes, resources, keys, rows, entries, len(falls[0]), len(longest), 0, 0, 0, 0
+    memory[:_COUNTERS] = (
+        now,
+        nodes,
+        resources,
+        keys,
+        rows,
+        entries,
+        len(falls[0]),
+        len(longest),
+        len(labels),
+        len(packs),
+    )
+    memory[_COUNTERS:_HEAD] = 0
     line = _read_timeline(memory)
     line.free[:], line.capacity[:] = free, capacity
     if keys:
@@ -264,6 +314,9 @@ def open_timeline(
     if len(falls[0]):
         line.fall_at[:], line.fall_free[:], line.fall_shared[:] = falls
     line.longest[:] = longest
+    if labels.size:
+        line.labels[:] = labels
+    line.packs[:] = packs
     return line
 
 
@@ -275,7 +328,10 @@ def with_room(line: Timeline, rows: int, entries: int) -> Timeline:
         return line
     falls = line.fall_at, line.fall_free, line.fall_shared
     now = int(line.memory[_NOW])
-    longer = open_timeline(now, line.free, line.shared, line.capacity, 2 * rows, 2 * entries, falls, line.longest)
+    room = 2 * rows, 2 * entries
+    longer = open_timeline(
+        now, line.free, line.shared, line.capacity, *room, falls, line.longest, line.labels, line.packs
+    )
     used = dict.fromkeys(("begin", "end", "bound", "demand", "need", "first", "last"), int(line.numbers[ROWS]))
     used |= {"node": int(line.numbers[ENTRIES]), "slots": int(line.numbers[ENTRIES])}
     used |= {"begins": int(line.numbers[BEGINS]), "ends": int(line.numbers[ENDS])}
@@ -285,13 +341,28 @@ def with_room(line: Timeline, rows: int, entries: int) -> Timeline:
     return longer
 
 
-def make_asks(slots: IntArray, seconds: IntArray, bound: IntArray, demand: IntArray, need: IntArray) -> Asks:
-    """Return jobs that ask for these. See :class:`Asks`."""
+def make_asks(
+    slots: IntArray,
+    seconds: IntArray,
+    bound: IntArray,
+    demand: IntArray,
+    need: IntArray,
+    layout: IntArray | None = None,
+) -> Asks:
+    """Return jobs that ask for these. See :class:`Asks`.
+
+    The layout has level, groups, time and unequal slots, shape (4, jobs). ``None``: all may use any nodes.
+    """
     jobs, resources = demand.shape
     keys = need.shape[1]
-    memory = np.empty(jobs * (3 + resources + keys), dtype=np.int64)
+    memory = np.empty(jobs * (FIXED + resources + keys), dtype=np.int64)
     memory[:jobs], memory[jobs : 2 * jobs], memory[2 * jobs : 3 * jobs] = slots, seconds, bound
     asks = _read_asks(memory, resources, keys)
+    if layout is None:
+        memory[3 * jobs : 4 * jobs] = -1
+        memory[4 * jobs : FIXED * jobs] = 0
+    else:
+        memory[3 * jobs : FIXED * jobs] = layout.reshape(-1)
     asks.demand[:] = demand
     if keys:
         asks.need[:] = need
@@ -301,7 +372,8 @@ def make_asks(slots: IntArray, seconds: IntArray, bound: IntArray, demand: IntAr
 def one_of(asks: Asks, job: int) -> Asks:
     """Return one of several jobs that ask."""
     part = slice(job, job + 1)
-    return make_asks(asks.slots[part], asks.seconds[part], asks.bound[part], asks.demand[part], asks.need[part])
+    layout = np.stack((asks.level[part], asks.groups[part], asks.until[part], asks.packs[part]))
+    return make_asks(asks.slots[part], asks.seconds[part], asks.bound[part], asks.demand[part], asks.need[part], layout)
 
 
 @compiled
@@ -315,8 +387,10 @@ def _scratch_of(line: Timeline) -> SearchBuffers:
     at += 3 * amounts
     shared = line.memory[at : at + 2 * keys].reshape(2, keys)
     at += 2 * keys
-    slots = line.memory[at : at + 2 * nodes].reshape(2, nodes)
-    return SearchBuffers(several[0], shared[0], slots[0], several[1], shared[1], several[2], slots[1])
+    slots = line.memory[at : at + 5 * nodes].reshape(5, nodes)
+    return SearchBuffers(
+        several[0], shared[0], slots[0], several[1], shared[1], several[2], slots[1], slots[2], slots[3], slots[4]
+    )
 
 
 @compiled
@@ -605,7 +679,7 @@ def _passes_falls(line: Timeline, asks: Asks, job: int, start: int, buffer: Sear
 
 
 @within
-def _lasts(
+def _outlasts(
     line: Timeline,
     asks: Asks,
     job: int,
@@ -614,7 +688,7 @@ def _lasts(
     done: int,
     total: int,
     buffer: SearchBuffers,
-    best_fit: bool,
+    rule: int,
 ) -> bool:
     """Return whether a job's slots, which fit at a start, last for its seconds and its walltime.
 
@@ -627,7 +701,7 @@ def _lasts(
         total = _passes_falls(line, asks, job, start, buffer, total)
         if total < 0:
             return False
-    if best_fit:
+    if rule == BEST_FIT:
         _copy_rows(buffer.level, buffer.least)
     begins = line.numbers[BEGINS]
     if first == begins or line.begin[line.begins[first]] >= end:
@@ -650,7 +724,7 @@ def _lasts(
             for entry in range(line.first[row], line.last[row]):
                 node = line.node[entry]
                 total -= _narrow(buffer.later, demand, node, buffer.lasting)
-                if best_fit:
+                if rule == BEST_FIT:
                     for resource in range(len(demand)):
                         buffer.least[node, resource] = min(buffer.least[node, resource], buffer.later[node, resource])
         if total < asks.slots[job]:
@@ -660,9 +734,83 @@ def _lasts(
 
 
 @within
-def _search(
-    line: Timeline, asks: Asks, job: int, after: int, before: int, buffer: SearchBuffers, best_fit: bool
-) -> int:
+def _lasts(
+    line: Timeline,
+    asks: Asks,
+    job: int,
+    start: int,
+    first: int,
+    done: int,
+    total: int,
+    buffer: SearchBuffers,
+    rule: int,
+) -> bool:
+    """Return what :func:`_outlasts` does, for slots that also lie as the job asks. Only these are left."""
+    if not _outlasts(line, asks, job, start, first, done, total, buffer, rule):
+        return False
+    if asks.level[job] < 0 and asks.packs[job] == 0:
+        return True
+    return _lie_as_asked(line, asks, job, start, buffer, rule)
+
+
+@within
+def _lie_as_asked(line: Timeline, asks: Asks, job: int, start: int, buffer: SearchBuffers, rule: int) -> bool:
+    """Narrow the lasting slots to nodes that a job asks for. Return whether they suffice."""
+    level = asks.level[job]
+    slots = asks.slots[job]
+    fits = buffer.lasting
+    bound_to_groups = level >= 0 and start < asks.until[job]
+    if asks.packs[job] == 0:
+        return not bound_to_groups or gather(fits, slots, line.labels[level], asks.groups[job], buffer.sums)
+    at = asks.packs[job]
+    sizes = line.packs[at : at + line.packs[at - 1]]
+    for node in range(len(fits)):
+        buffer.order[node] = node
+    if not bound_to_groups and (rule == COMPACT or level >= 0):
+        first, last = _levels_of(line, asks, job, rule)
+        for row in range(first, last):  # The smallest group with room for all slots is best.
+            if gather_packed(fits, sizes, line.labels[row], buffer.sums, buffer.order, len(fits)):
+                return True
+    count = 0
+    if rule == COMPACT or level >= 0:
+        first, last = _levels_of(line, asks, job, rule)
+        count = order_compactly(fits, slots, line.labels[first:last], buffer.sums, buffer.mark, buffer.order)
+    for node in range(len(fits)):
+        buffer.mark[node] = 0
+    for place in range(count):
+        buffer.mark[buffer.order[place]] = 1
+    for node in range(len(fits)):
+        if buffer.mark[node] == 0:
+            buffer.order[count] = node
+            count += 1
+    if not bound_to_groups:
+        return pack(fits, sizes, buffer.sums, -1, buffer.order, count)
+    if asks.groups[job] == 1:
+        return gather_packed(fits, sizes, line.labels[level], buffer.sums, buffer.order, count)
+    return gather(fits, slots, line.labels[level], asks.groups[job], buffer.sums) and pack(
+        fits, sizes, buffer.sums, -1, buffer.order, count
+    )
+
+
+@within
+def _levels_of(line: Timeline, asks: Asks, job: int, rule: int) -> tuple[int, int]:
+    """Return the levels by whose groups a job is placed, half-open. Those of the machine, or the one it asks for."""
+    if rule == COMPACT:
+        return 0, len(line.labels)
+    return asks.level[job], asks.level[job] + 1
+
+
+@within
+def _may_fit(line: Timeline, asks: Asks, job: int, start: int, buffer: SearchBuffers) -> bool:
+    """Return whether the groups that a job asks for have room for its slots at a start."""
+    level = asks.level[job]
+    if level < 0 or start >= asks.until[job]:
+        return True
+    return bool(most_in_groups(buffer.fits, line.labels[level], asks.groups[job], buffer.sums) >= asks.slots[job])
+
+
+@within
+def _search(line: Timeline, asks: Asks, job: int, after: int, before: int, buffer: SearchBuffers, rule: int) -> int:
     """Return the first start of a job in [`after`, `before`), -1 if none. Sets the lasting slots of each node."""
     demand = asks.demand[job]
     begins = line.numbers[BEGINS]
@@ -683,14 +831,18 @@ def _search(
         if (
             total >= asks.slots[job]
             and _suffice(buffer.shared, asks, job)
-            and _lasts(line, asks, job, start, first, done, total, buffer, best_fit)
+            and _may_fit(line, asks, job, start, buffer)
+            and _lasts(line, asks, job, start, first, done, total, buffer, rule)
         ):
             return int(start)
+        tried = start
         start = NEVER
         if first < begins:
             start = line.begin[line.begins[first]]
         if done < ends:
             start = min(start, line.end[line.ends[done]])
+        if asks.level[job] >= 0 and tried < asks.until[job]:  # From then on, any nodes will do.
+            start = min(start, asks.until[job])
         if start == NEVER:
             return -1
         while True:  # All rows that begin or end then.
@@ -745,7 +897,18 @@ def _best_first(line: Timeline, buffer: SearchBuffers) -> IntArray:
 
 
 @compiled
-def _plan(line: Timeline, asks: Asks, job: int, start: int, buffer: SearchBuffers, best_fit: bool) -> int:
+def _order(line: Timeline, asks: Asks, job: int, buffer: SearchBuffers, rule: int) -> IntArray:
+    """Return the order in which nodes with lasting slots are filled. An empty one stands for that of the nodes."""
+    if rule == COMPACT or asks.level[job] >= 0:
+        first, last = _levels_of(line, asks, job, rule)
+        labels = line.labels[first:last]
+        count = order_compactly(buffer.lasting, asks.slots[job], labels, buffer.sums, buffer.mark, buffer.order)
+        return buffer.order[:count].copy()
+    return _best_first(line, buffer) if rule == BEST_FIT else buffer.fits[:0]
+
+
+@compiled
+def _plan(line: Timeline, asks: Asks, job: int, start: int, buffer: SearchBuffers, rule: int) -> int:
     """Occupy the lasting slots of a job from a start on. Return its row."""
     row = line.numbers[ROWS]
     line.begin[row] = start
@@ -753,7 +916,7 @@ def _plan(line: Timeline, asks: Asks, job: int, start: int, buffer: SearchBuffer
     line.bound[row] = start + asks.bound[job]
     line.demand[row] = asks.demand[job]
     line.need[row] = asks.need[job]
-    _fill(line, row, asks.slots[job], buffer, _best_first(line, buffer) if best_fit else buffer.fits[:0])
+    _fill(line, row, asks.slots[job], buffer, _order(line, asks, job, buffer, rule))
     line.numbers[ROWS] = row + 1
     _occupy(line, row, 1)
     return int(row)
@@ -769,49 +932,47 @@ def _remove_last(line: Timeline) -> None:
 
 
 @compiled
-def earliest(memory: IntArray, asks: IntArray, after: int, before: int, best_fit: bool) -> tuple[int, int, int]:
+def earliest(memory: IntArray, asks: IntArray, after: int, before: int, rule: int) -> tuple[int, int, int]:
     """Return the first start of the first job in [`after`, `before`), -1 if none, and where its entries are.
 
     These are its nodes and the slots on each, behind all others. They are not occupied.
     """
     line = timeline_of(memory)
-    return _earliest(line, asks_of(asks, line.demand.shape[1], line.need.shape[1]), after, before, best_fit)
+    return _earliest(line, asks_of(asks, line.demand.shape[1], line.need.shape[1]), after, before, rule)
 
 
 @compiled
-def _earliest(line: Timeline, asks: Asks, after: int, before: int, best_fit: bool) -> tuple[int, int, int]:
+def _earliest(line: Timeline, asks: Asks, after: int, before: int, rule: int) -> tuple[int, int, int]:
     buffer = _scratch_of(line)
-    start = _search(line, asks, 0, after, before, buffer, best_fit)
+    start = _search(line, asks, 0, after, before, buffer, rule)
     if start < 0:
         return -1, 0, 0
     row = line.numbers[ROWS]  # The row is only filled, so nothing is occupied.
     entry = line.numbers[ENTRIES]
-    _fill(line, row, asks.slots[0], buffer, _best_first(line, buffer) if best_fit else buffer.fits[:0])
+    _fill(line, row, asks.slots[0], buffer, _order(line, asks, 0, buffer, rule))
     line.numbers[ENTRIES] = entry
     return start, entry, line.last[row]
 
 
 @compiled
-def earlier(
-    memory: IntArray, row: int, asks: IntArray, after: int, before: int, best_fit: bool
-) -> tuple[int, int, int]:
+def earlier(memory: IntArray, row: int, asks: IntArray, after: int, before: int, rule: int) -> tuple[int, int, int]:
     """Return what :func:`earliest` does, for the job of a row. Its own room is open to it."""
     line = timeline_of(memory)
     _occupy(line, row, -1)
-    found = _earliest(line, asks_of(asks, line.demand.shape[1], line.need.shape[1]), after, before, best_fit)
+    found = _earliest(line, asks_of(asks, line.demand.shape[1], line.need.shape[1]), after, before, rule)
     _occupy(line, row, 1)
     return found
 
 
 @compiled
-def fit_now(memory: IntArray, asks: IntArray, best_fit: bool) -> BoolArray:
+def fit_now(memory: IntArray, asks: IntArray, rule: int) -> BoolArray:
     """Return which jobs could each start now, alone. Shape (jobs,)."""
     line = timeline_of(memory)
     jobs = asks_of(asks, line.demand.shape[1], line.need.shape[1])
     buffer = _scratch_of(line)
     fits = np.zeros(len(jobs.slots), dtype=np.bool_)
     for job in range(len(fits)):
-        fits[job] = _search(line, jobs, job, line.now, line.now + 1, buffer, best_fit) >= 0
+        fits[job] = _search(line, jobs, job, line.now, line.now + 1, buffer, rule) >= 0
     return fits
 
 
@@ -878,7 +1039,7 @@ def _shift_total(line: Timeline, row: int, sign: int, level: IntArray, total: In
 
 
 @compiled
-def lasting(memory: IntArray, wanted: IntArray, at: int, best_fit: bool) -> tuple[int, int, int]:
+def lasting(memory: IntArray, wanted: IntArray, at: int, rule: int) -> tuple[int, int, int]:
     """Return until when the first job's slots stay free from a time on, and where its entries are.
 
     At most `at` if they are not free. :data:`NEVER` if they stay free. Seconds and walltime of the job do not count.
@@ -898,7 +1059,7 @@ def lasting(memory: IntArray, wanted: IntArray, at: int, best_fit: bool) -> tupl
         middle = (low + high + 1) // 2
         asks.seconds[0] = (ends[middle] if middle < len(ends) else max(at, ends[-1] if len(ends) else at) + 1) - at
         asks.bound[0] = asks.seconds[0]
-        if _search(line, asks, 0, at, at + 1, buffer, best_fit) < 0:
+        if _search(line, asks, 0, at, at + 1, buffer, rule) < 0:
             high = middle - 1
         else:
             low = middle
@@ -907,14 +1068,14 @@ def lasting(memory: IntArray, wanted: IntArray, at: int, best_fit: bool) -> tupl
     until = ends[low] if low < len(ends) else NEVER
     asks.seconds[0] = (until if low < len(ends) else max(at, ends[-1] if len(ends) else at) + 1) - at
     asks.bound[0] = asks.seconds[0]
-    _, first, last = _earliest(line, asks, at, at + 1, best_fit)
+    _, first, last = _earliest(line, asks, at, at + 1, rule)
     return until, first, last
 
 
 def open_kept(jobs: int, resources: int, keys: int) -> RoomReservations:
     """Return kept room of no job, with room for so many."""
     at = 1 + keys
-    memory = np.zeros(at + jobs * (4 + resources + keys), dtype=np.int64)
+    memory = np.zeros(at + jobs * (1 + FIXED + resources + keys), dtype=np.int64)
     asks = _read_asks(memory[at + jobs :], resources, keys)
     return RoomReservations(memory, asks, memory[at : at + jobs], memory[:1], memory[1:at])
 
@@ -932,6 +1093,10 @@ def _keep(kept: RoomReservations, asks: Asks, job: int, slots: int, at: int) -> 
     kept.asks.slots[place] = slots
     kept.asks.seconds[place] = asks.seconds[job]
     kept.asks.bound[place] = asks.bound[job]
+    kept.asks.level[place] = asks.level[job] if slots > 0 else -1  # Without slots only amounts are kept.
+    kept.asks.groups[place] = asks.groups[job]
+    kept.asks.until[place] = asks.until[job]
+    kept.asks.packs[place] = asks.packs[job] if slots > 0 else 0
     kept.asks.demand[place] = asks.demand[job]
     kept.asks.need[place] = asks.need[job]
     kept.at[place] = at
@@ -939,17 +1104,17 @@ def _keep(kept: RoomReservations, asks: Asks, job: int, slots: int, at: int) -> 
 
 
 @compiled
-def _first_delayed(line: Timeline, kept: RoomReservations, buffer: SearchBuffers, best_fit: bool) -> int:
+def _first_delayed(line: Timeline, kept: RoomReservations, buffer: SearchBuffers, rule: int) -> int:
     """Return the first job with kept room that no longer fits at its time beside those before, -1 if all fit."""
     planned = 0
     found = -1
     count = kept.number[0]
     for job in range(count):
-        if _search(line, kept.asks, job, kept.at[job], kept.at[job] + 1, buffer, best_fit) < 0:
+        if _search(line, kept.asks, job, kept.at[job], kept.at[job] + 1, buffer, rule) < 0:
             found = job
             break
         if job + 1 < count:
-            _plan(line, kept.asks, job, kept.at[job], buffer, best_fit)
+            _plan(line, kept.asks, job, kept.at[job], buffer, rule)
             planned += 1
     for _ in range(planned):
         _remove_last(line)
@@ -957,7 +1122,7 @@ def _first_delayed(line: Timeline, kept: RoomReservations, buffer: SearchBuffers
 
 
 @compiled
-def _settle(line: Timeline, kept: RoomReservations, until: int, buffer: SearchBuffers, best_fit: bool) -> bool:
+def _settle(line: Timeline, kept: RoomReservations, until: int, buffer: SearchBuffers, rule: int) -> bool:
     """Set the time of a job that keeps room at its earliest start. Return whether it ends before `until`.
 
     A job without a start keeps nothing.
@@ -965,7 +1130,7 @@ def _settle(line: Timeline, kept: RoomReservations, until: int, buffer: SearchBu
     last = kept.number[0] - 1
     if last < 0 or kept.at[last] >= 0:
         return True
-    at = _search(line, kept.asks, last, line.now, NEVER, buffer, best_fit)
+    at = _search(line, kept.asks, last, line.now, NEVER, buffer, rule)
     if until < NEVER and (at < 0 or at + max(kept.asks.seconds[last], kept.asks.bound[last]) > until):
         return False
     if at < 0:
@@ -1031,7 +1196,7 @@ def start_now(
     skip: bool,
     reserved: IntArray,
     until: int,
-    best_fit: bool,
+    rule: int,
     chosen: IntArray,
 ) -> tuple[int, int, int]:
     """Start jobs now that fit and leave the kept room.
@@ -1056,8 +1221,8 @@ def start_now(
         Jobs with kept room, and space for one more and one for each key.
     until
         All closures up to this time are on the profile, seconds.
-    best_fit
-        Whether to fill the node of the least free share first, instead of the first node.
+    rule
+        :data:`FIRST_FIT`, :data:`BEST_FIT` or :data:`COMPACT`.
     chosen
         Receives the places of the starting jobs, shape (jobs,).
     """
@@ -1104,7 +1269,7 @@ def start_now(
                 started = rooms[kind] >= asks.slots[job]
         if started:
             if unsettled:
-                if not _settle(line, kept, until, buffer, best_fit):
+                if not _settle(line, kept, until, buffer, rule):
                     return count, -1, place
                 unsettled = False
             # A job without room on the nodes waits for these, whatever else it lacks. One that keeps amounts comes
@@ -1114,12 +1279,12 @@ def start_now(
             _copy_rows(line.free, buffer.level)
             _copy(line.shared, buffer.shared)
             total = _count(line, line.free, asks, job, buffer.fits)
-            started = total >= asks.slots[job] and _lasts(line, asks, job, line.now, 0, 0, total, buffer, best_fit)
+            started = total >= asks.slots[job] and _lasts(line, asks, job, line.now, 0, 0, total, buffer, rule)
         delayed = -1
         if started:
-            _plan(line, asks, job, line.now, buffer, best_fit)
+            _plan(line, asks, job, line.now, buffer, rule)
             if _matters(line, asks, job, kept):
-                delayed = _first_delayed(line, kept, buffer, best_fit)
+                delayed = _first_delayed(line, kept, buffer, rule)
             if delayed >= 0:
                 _remove_last(line)
                 started = False

@@ -247,8 +247,10 @@ def _maker(dispatcher: Dispatcher, jobs: int, machine: Machine, in_sequence: boo
     if steps is not None:
         return partial(_on_pool, steps) if jobs >= WORTH and machine.nodes == 1 and not in_sequence else None
     entry = entry_of(dispatcher, in_sequence) if jobs >= WORTH else None
-    first_fit = machine.nodes == 1 or getattr(dispatcher, "placement", None) == "first-fit"
-    return partial(_plain, entry) if entry is not None and first_fit else None
+    placement = "first-fit" if machine.nodes == 1 else getattr(dispatcher, "placement", None)
+    if entry is None or placement not in ("first-fit", "compact") or (placement == "compact" and in_sequence):
+        return None
+    return partial(_plain, entry, compact=placement == "compact")
 
 
 def _stays(predictor: Predictor, jobs: JobColumns, bounded: bool) -> tuple[IntArray, IntArray] | None:
@@ -270,15 +272,22 @@ def _plain(
     bounded: bool,
     successors: tuple[IntArray, IntArray] | None = None,
     closed: IntArray | None = None,
+    compact: bool = False,
 ) -> CompiledTrace | None:
-    """Return the steps under a list order or EASY if the amounts decide which jobs fit."""
+    """Return the steps under a list order or EASY if the amounts decide which jobs fit.
+
+    Then the choice of nodes has no effect on the starts.
+    """
     stays = _stays(predictor, jobs, bounded)
     pool = machine.nodes == 1
     capacity = machine.capacity[0] if pool else slots_of(machine, jobs)
     if stays is None or capacity is None:
         return None
     need = amounts_of(machine, jobs) if pool else jobs.nodes[:, None]
-    return CompiledTrace(entry, (jobs.submit, *stays), jobs.walltime, need, capacity, pool, successors, closed)
+    labels = machine.labels if compact else None
+    if compact and stays[0].min() == 0:  # Which jobs it makes room for at its instant depends on the order of events.
+        return None
+    return CompiledTrace(entry, (jobs.submit, *stays), jobs.walltime, need, capacity, pool, successors, closed, labels)
 
 
 def _on_pool(

@@ -20,7 +20,10 @@ LONG = "lublin:jobs=300,processors=32,load=0.9"
         (("run", "nofile.swf"), "nofile.swf: no such file, and no workload of this name (generators: accre, "),
         (("run", "lublin:jobz=3"), "unknown option 'jobz'"),
         (("run", "lublin", "--dispatcher", "esy"), "did you mean easy?"),
-        (("run", "lublin", "--dispatcher", "easy:placement=any"), "expected one of first-fit, best-fit, got 'any'"),
+        (
+            ("run", "lublin", "--dispatcher", "easy:placement=any"),
+            "expected one of first-fit, best-fit, compact, got 'any'",
+        ),
         (("run", "lublin", "--predictor", "nope"), "unknown predictor 'nope'"),
         (("run", "lublin", "--overrun", "explode"), "expected one of run, kill, resubmit, got 'explode'"),
         (("run", "lublin", "--machine", "m.json"), "--machine: it says how to read a trace"),

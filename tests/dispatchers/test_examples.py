@@ -245,7 +245,10 @@ class TestOptions:
         [
             ("eazy", r"unknown dispatcher 'eazy' \(did you mean easy\?\); known: "),
             ("easy:place=x", "dispatcher easy: unknown option 'place'; known: placement"),
-            ("easy:placement=x", "dispatcher easy: option 'placement': expected one of first-fit, best-fit, got 'x'"),
+            (
+                "easy:placement=x",
+                "dispatcher easy: option 'placement': expected one of first-fit, best-fit, compact, got 'x'",
+            ),
             ("fcfs:blocked=no", "dispatcher fcfs: option 'blocked': expected one of wait, skip, got 'no'"),
             (
                 "conservative:compress=x",
@@ -260,7 +263,7 @@ class TestOptions:
 
     @pytest.mark.parametrize("made", [lambda: EASY("x"), lambda: FCFS("x"), lambda: Conservative(placement="x")])
     def test_a_bad_value_is_refused(self, made):
-        with pytest.raises(ValueError, match="placement must be one of first-fit, best-fit, got 'x'"):
+        with pytest.raises(ValueError, match="placement must be one of first-fit, best-fit, compact, got 'x'"):
             made()
 
     @pytest.mark.parametrize("given", [3, EASY, None])

@@ -18,6 +18,7 @@ from ...base.checks import check_types
 from ..dependencies import without_missing
 from ..fitting_requests import as_request, fitting_requests, why_it_cannot_run
 from ..job import Checkpoint, Job, Shape
+from ..levels import level_texts
 from ..machine import Machine, with_rules
 from ..machine_rules import MachineRules, given_fields
 from ..workload import Provenance, Workload
@@ -39,6 +40,7 @@ _MACHINE = (
     "licences",
     "limits",
     "power",
+    "levels",
 )
 _LAW = ("name", "args", "kwds")
 _TEXTS = ("user", "group", "name", "queue", "array", "reservation", "qos")
@@ -88,6 +90,7 @@ def machine_fields(machine: Machine) -> dict[str, Any]:
         "name": machine.name,
         "equivalence": dict(machine.equivalence),
         **machine.rules.fields(),
+        **({"levels": level_texts(machine.levels)} if machine.levels else {}),
     }
 
 
@@ -222,7 +225,13 @@ def machine_of(found: dict[str, Any]) -> Machine:
     try:
         capacity = np.array(found.get("capacity"))
         equivalence = found.get("equivalence") or {"core": 1}
-        machine = Machine(tuple(found.get("resources", ())), capacity, found.get("name", ""), equivalence)
+        machine = Machine(
+            tuple(found.get("resources", ())),
+            capacity,
+            found.get("name", ""),
+            equivalence,
+            levels=found.get("levels") or {},
+        )
         return with_rules(machine, MachineRules.read(found))
     except (TypeError, ValueError) as error:
         raise _WrongLineError(f"field 'machine': {error}") from None

@@ -334,7 +334,7 @@ def test_the_due_time_falls_once_a_long_wait_under_easy_is_long_ago(recent):
         ({"iterations": -1}, "iterations must be a whole number >= 0 and <= 100000, got -1"),
         ({"guards": -2}, "guards must be a whole number >= 0 and <= 100000, got -2"),
         ({"tolerance": 1.5}, "tolerance must be a number >= 0 and <= 1, got 1.5"),
-        ({"placement": "worst-fit"}, "placement must be one of first-fit, best-fit, got 'worst-fit'"),
+        ({"placement": "worst-fit"}, "placement must be one of first-fit, best-fit, compact, got 'worst-fit'"),
     ],
 )
 def test_options_are_checked(options, message):

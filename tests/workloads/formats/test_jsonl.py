@@ -50,6 +50,9 @@ FULL = Job(
     {"matlab": 2},
     "71",
     (2, 2),
+    "rack",
+    2,
+    60,
 )
 
 
@@ -72,7 +75,7 @@ def test_a_workload_comes_back(workload, name):
 
 
 def test_every_field_of_a_job_comes_back(tmp_path):
-    assert [field.name for field in fields(Job) if getattr(FULL, field.name) == field.default] == []
+    assert [field.name for field in fields(Job) if getattr(FULL, field.name) == field.default] == ["slots"]
     provenance = Provenance("made", {"seed": 1}, ("; Note: x",), ("one dropped",), {"dropped": 1})
     workload = Workload([FULL, replace(FULL, id="2")], MACHINE, provenance)
     again = read(saved(tmp_path, workload))
@@ -82,6 +85,15 @@ def test_every_field_of_a_job_comes_back(tmp_path):
     assert replace(job, law=None) == replace(FULL, law=None)
     assert job.law is again.jobs[1].law
     assert job.law.mean() == FULL.law.mean()
+
+
+def test_levels_and_unequal_slots_come_back(tmp_path):
+    job = Job("a", 0, 5, 9, slots=[{"core": 2}, {"core": 1}], within="rack")
+    workload = Workload([job], Machine.homogeneous(4, core=2, levels={"rack": ["0-1", "2;3"]}))
+    again = read(saved(tmp_path, workload))
+    assert (again.jobs[0], again.machine) == (job, workload.machine)
+    assert again.machine.levels == {"rack": ((0, 1), (2, 3))}
+    assert again.digest() == workload.digest()
 
 
 def test_what_a_trace_has_besides_comes_back(tmp_path):
