@@ -369,6 +369,29 @@ def conclusions(
     return pd.DataFrame(rows, columns=["workload", "contender", "metric", *COLUMNS])
 
 
+def geometric_mean(estimates: Sequence[tuple[float, float, float]]) -> tuple[float, float, float]:
+    """Return the geometric mean of ratios of independent tasks, and its interval.
+
+    The distances from the logarithms of the ratios to the ends of their intervals add up as squares, each side apart
+    (MOVER; Zou and Donner, "Construction of confidence limits about effect measures", 2008).
+
+    Parameters
+    ----------
+    estimates
+        Each ratio and the ends of its interval. The mean has no interval (NaN) if one of them has none.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios, lows, highs = np.log(np.asarray(estimates, dtype=float).reshape(-1, 3)).T
+    count = len(ratios)
+    if not count or not np.isfinite(ratios).all():
+        return _NAN, _NAN, _NAN
+    centre = float(ratios.mean())
+    below, above = (float(np.sqrt(((ratios - each) ** 2).sum())) / count for each in (lows, highs))
+    if not (math.isfinite(below) and math.isfinite(above)):
+        return math.exp(centre), _NAN, _NAN
+    return math.exp(centre), math.exp(centre - below), math.exp(centre + above)
+
+
 def spread(values: FloatArray, basis: Basis = "independent") -> tuple[float, float]:
     """Return an interval of a mean over samples; NaN for one sample or an unknown value.
 

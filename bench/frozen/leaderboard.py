@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...analysis.conclusions import geometric_mean
 from ...base import InputError, write_whole
 from ..reports.number_formats import ratio as shown_ratio
 from ..reports.tables import PrintedCell, Table, between, number
@@ -91,8 +92,9 @@ def write_page(folder: Path, cards: Sequence[Card], wrong: Sequence[str]) -> Pat
     parts = [
         "# Leaderboard",
         f"Scores are ratios to `{BASELINE[0]}` with walltimes on the same jobs, as geometric means over tasks. Less "
-        f"is better. The rank is that of the {_HEADS[METRICS[0]]}; equal scores share one. In brackets are intervals "
-        "over the samples or over blocks of a trace. An entry that failed on a task has no rank.",
+        f"is better. The rank is that of the {_HEADS[METRICS[0]]}; equal scores share one. In brackets are intervals: "
+        "of a task over its samples or over blocks of its trace, of a score from those of all its tasks. Entries whose "
+        "intervals overlap may be as good. An entry that failed on a task has no rank.",
         f"`hpcdispatch benchmark --table {folder.name}` makes this page from the files beside it.",
     ]
     parts += [f"## {table.title}\n\n{_body(table)}" for table in tables_of(cards)]
@@ -115,7 +117,7 @@ def _relative(text: str, folder: Path) -> str:
 
 
 def _row(rank: int | None, card: Card, by_task: bool) -> list[PrintedCell | str]:
-    overall = [_cell(card["scores"][metric]) for metric in METRICS]
+    overall = [_score(card, metric) for metric in METRICS]
     times = [each["ms_mean"] for each in card["decision_times"].values() if isinstance(each, dict)]
     known = [float(each) for each in times if isinstance(each, int | float)]
     mean = number(sum(known) / len(known), "{:.2g}".format) if known else PrintedCell("")
@@ -129,12 +131,26 @@ def _cell(value: float | None) -> PrintedCell:
     return PrintedCell("") if value is None else number(value, shown_ratio)
 
 
+def _score(card: Card, metric: str) -> PrintedCell:
+    """Return the score of a metric with its interval, where each task has one."""
+    score = card["scores"][metric]
+    ends = [_ends(task, metric) for task in card["tasks"]]
+    if score is None or None in ends:
+        return _cell(score)
+    _, low, high = geometric_mean([each for each in ends if each is not None])
+    return between(score, low, high, shown_ratio)
+
+
+def _ends(task: dict[str, Any], metric: str) -> tuple[float, float, float] | None:
+    """Return the ratio of a task and its interval; ``None`` if it has none."""
+    found = task.get("metrics", {}).get(metric, {})
+    ratio, low, high = (found.get(name) for name in ("ratio", "ratio_low", "ratio_high"))
+    return None if ratio is None or low is None or high is None else (ratio, low, high)
+
+
 def _of_task(task: dict[str, Any]) -> PrintedCell:
     """Return the ratio of a task with its interval, or that it failed."""
     if "metrics" not in task:
         return PrintedCell("failed")
-    found = task["metrics"][METRICS[0]]
-    ratio, low, high = (found[name] for name in ("ratio", "ratio_low", "ratio_high"))
-    if ratio is None or low is None or high is None:
-        return _cell(ratio)
-    return between(ratio, low, high, shown_ratio)
+    ends = _ends(task, METRICS[0])
+    return _cell(task["metrics"][METRICS[0]]["ratio"]) if ends is None else between(*ends, shown_ratio)

@@ -1,8 +1,9 @@
 """How often intervals of the ratio to EASY cover the true one, by the kind of the samples.
 
 Run it by ``python -m hpcdispatch.bench.studies.coverage``. Workloads come from the Lublin model. The true ratio is that
-of the means of a metric over samples of their own. A trial takes ten independent samples, one sample in blocks, ten
-or forty resamples of one, or ten shifted copies of one. The last is the control: it must fail.
+of the means of a metric over samples of their own. A trial takes three, five or ten independent samples, one sample in
+blocks, ten or forty resamples of one, or ten shifted copies of one. The last is the control: it must fail. A second
+table judges the intervals of single means, which stand below the means of a comparison.
 
 With ``--halves TRACE ...`` the intervals from the first half of each trace are held against the ratio on the second.
 """
@@ -15,8 +16,8 @@ from pathlib import Path
 import click
 import numpy as np
 
-from ...analysis.conclusions import LEAST_FOR_QUANTILES, Daily, Estimate, of_days, of_samples
-from ...base import FloatArray
+from ...analysis.conclusions import LEAST_FOR_QUANTILES, Daily, Estimate, of_days, of_samples, spread
+from ...base import FloatArray, IntArray
 from ...simulation import job_metrics, simulate
 from ...simulation.events import compiled_events
 from ...simulation.metrics import utilization
@@ -27,14 +28,19 @@ from ..reports.verdict import change, span_text
 
 #: Metrics whose intervals are judged. Those of one trace need a mean over jobs.
 METRICS = ("wait_mean", "bounded_slowdown_mean", "wait_p95", "utilization")
+#: Metrics whose single means are judged: the columns of a comparison.
+MEANS = ("wait_mean", "bounded_slowdown_mean", "slowdown_mean", "wait_max", "utilization")
+ALL = tuple(dict.fromkeys((*METRICS, *MEANS)))
 #: Numbers of several samples, by metric and dispatcher, shape (samples,).
 MetricValues = dict[str, dict[str, FloatArray]]
 RIVALS = ("easy-sjbf", "lxf", "sjf")
 BASE = "easy"
 #: Share of the trials below which an interval must not be called one of 95%.
 LEAST = 0.88
-#: Samples in a trial, and the largest shift of the control, seconds.
-SAMPLES, SHIFT = 10, 60
+#: Numbers of independent samples in a trial.
+COUNTS = (3, 5, 10)
+#: Resamples and shifted copies in a trial, and the largest shift of the control, seconds.
+SAMPLES, SHIFT = COUNTS[-1], 60
 #: One in so many of the resampled samples has forty resamples.
 FEWER = 4
 #: First seed of the samples that the true ratio is taken from.
@@ -56,7 +62,7 @@ def lublin(load: float, jobs: int, seed: int) -> Workload:
 
 def measured(workload: Workload) -> SampleMetrics:
     """Return the metrics under all dispatchers."""
-    values: dict[str, dict[str, float]] = {name: {} for name in METRICS}
+    values: dict[str, dict[str, float]] = {name: {} for name in ALL}
     days: dict[str, dict[str, Daily]] = {name: {} for name in METRICS}
     for dispatcher in (BASE, *RIVALS):
         result = simulate(workload, dispatcher)
@@ -64,6 +70,7 @@ def measured(workload: Workload) -> SampleMetrics:
         wait = of_jobs["wait"].to_numpy()
         found = {"wait_mean": wait.mean(), "bounded_slowdown_mean": of_jobs["bounded_slowdown"].mean()}
         found |= {"wait_p95": np.percentile(wait, 95), "utilization": utilization(result, result.jobs)}
+        found |= {"slowdown_mean": of_jobs["slowdown"].mean(), "wait_max": wait.max()}
         for name, value in found.items():
             values[name][dispatcher] = float(value)
         for name, by_day in days_of(result, result.jobs).items():
@@ -77,7 +84,7 @@ def of_each(workloads: Iterator[Workload]) -> MetricValues:
     found = [measured(each).values for each in workloads]
     return {
         metric: {name: np.array([each[metric][name] for each in found]) for name in (BASE, *RIVALS)}
-        for metric in METRICS
+        for metric in ALL
     }
 
 
@@ -138,6 +145,25 @@ def draw(load: float, jobs: int, samples: int, controls: int, traces: int) -> Lo
     )
 
 
+def choices(samples: int, trials: int) -> list[IntArray]:
+    """Return the samples of each trial. The first ones are a trial of fewer samples."""
+    rng = np.random.default_rng(0)
+    return [rng.choice(samples, SAMPLES, replace=False) for _ in range(trials)]
+
+
+def of_means(drawn: LoadSamples, metric: str, trials: int) -> list[list[str]]:
+    """Return a row for each dispatcher: how often the interval of a mean of independent samples covers the true one."""
+    chosen = choices(len(drawn.samples), trials)
+    rows = []
+    for name in (BASE, *RIVALS):
+        values = np.array([each.values[metric][name] for each in drawn.samples])
+        true = float(drawn.truth[metric][name].mean())
+        ends = [[spread(values[each[:count]]) for each in chosen] for count in COUNTS]
+        covers = [np.mean([low <= true <= high for low, high in each]) for each in ends]
+        rows.append([name, f"{true:,.4g}", *(f"{each:.0%}" for each in covers)])
+    return rows
+
+
 def coverage(drawn: LoadSamples, metric: str, trials: int) -> list[list[str]]:
     """Return a row for each rival: how often each kind of interval covers the true ratio of a metric.
 
@@ -148,11 +174,9 @@ def coverage(drawn: LoadSamples, metric: str, trials: int) -> list[list[str]]:
     metric
         One of :data:`METRICS`.
     trials
-        Trials of ten samples.
+        Trials of independent samples.
     """
-    rng = np.random.default_rng(0)
-    count = len(drawn.samples)
-    chosen = [rng.choice(count, SAMPLES, replace=False) for _ in range(trials)]
+    chosen = choices(len(drawn.samples), trials)
     base = np.array([each.values[metric][BASE] for each in drawn.samples])
     rows = []
     for name in RIVALS:
@@ -163,7 +187,7 @@ def coverage(drawn: LoadSamples, metric: str, trials: int) -> list[list[str]]:
         known = [each for each in of_one if not each.reason]
         again = [each[metric] for each in drawn.again]
         kinds: list[list[Estimate]] = [
-            [of_samples(mine[rows_], base[rows_]) for rows_ in chosen],
+            *([of_samples(mine[each[:count]], base[each[:count]]) for each in chosen] for count in COUNTS),
             known,
             [of_resamples(each, name, SAMPLES) for each in again],
             [of_resamples(each, name, LEAST_FOR_QUANTILES) for each in again[: -(-len(again) // FEWER)]],
@@ -217,7 +241,7 @@ def _print_halves(paths: Sequence[Path], count: int) -> None:
 @click.option("--loads", default="0.6,0.75,0.9", show_default=True, help="Offered loads.")
 @click.option("--jobs", type=click.IntRange(100), default=10_000, show_default=True, help="Jobs in each workload.")
 @click.option("--samples", type=click.IntRange(20), default=60, show_default=True, help="Samples of each load.")
-@click.option("--trials", type=click.IntRange(10), default=200, show_default=True, help="Trials of ten samples.")
+@click.option("--trials", type=click.IntRange(10), default=200, show_default=True, help="Trials of samples.")
 @click.option("--controls", type=click.IntRange(0), default=10, show_default=True, help="Samples that are shifted.")
 @click.option("--traces", type=click.IntRange(0), default=10, show_default=True, help="Samples that are resampled.")
 @click.option("--resamples", "count", type=click.IntRange(10), default=40, show_default=True, help="For --halves.")
@@ -242,19 +266,28 @@ def main(
         _print_halves(trace, count)
         return
     drawn = {load: draw(float(load), jobs, samples, controls, traces) for load in loads.split(",")}
+    independent = [f"{each} samples" for each in COUNTS]
     heads = (
-        *("load", "dispatcher", "true ratio", "10 samples", "one trace, blocks", "10 resamples", "40 resamples"),
+        *("load", "dispatcher", "true ratio", *independent, "one trace, blocks", "10 resamples", "40 resamples"),
         *("range over shifts", "no interval"),
     )
     for metric in METRICS:
         rows = [[load, *row] for load, each in drawn.items() for row in coverage(each, metric, trials)]
         note = (
             f"Share of the trials whose interval covers the ratio of the means of {metric} over {samples} other "
-            f"samples of {jobs:,} jobs. 10 samples: {trials} trials out of {samples}. Blocks: each of these once. "
+            f"samples of {jobs:,} jobs. Samples: {trials} trials out of {samples}. Blocks: each of these once. "
             f"Resamples: of {traces} of them, of {-(-traces // FEWER)} for 40. The range over 10 shifts of each of "
             f"{controls} is the control. Below {LEAST:.0%} an interval must not be called one of 95%."
         )
         print(Table(f"Coverage of the intervals: {metric}", heads, rows, 2, note).markdown())
+    for metric in MEANS:
+        rows = [[load, *row] for load, each in drawn.items() for row in of_means(each, metric, trials)]
+        note = (
+            f"Share of {trials} trials out of {samples} samples whose interval of the mean of {metric} covers the mean "
+            f"over {samples} others. Below {LEAST:.0%} an interval must not be called one of 95%."
+        )
+        heads = ("load", "dispatcher", "true mean", *independent)
+        print(Table(f"Coverage of the intervals of single means: {metric}", heads, rows, 2, note).markdown())
 
 
 if __name__ == "__main__":
