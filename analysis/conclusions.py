@@ -42,12 +42,14 @@ LEAST_BLOCKS = 5
 DAY = 86400
 #: Days of a trace from which on its blocks have at least a week.
 _LONG, _WEEK = 42, 7
+#: Fewest independent samples for which a study shows that intervals cover the true ratio.
+LEAST_TESTED = 3
 #: Ratios for which a study shows that blocks of a trace cover the true one.
 _NEAR = (0.8, 1.25)
-#: Metrics for which the study shows it: of independent samples, and of blocks of one trace.
-_TESTED: Mapping[str, tuple[str, ...]] = {
-    "independent": ("wait_mean", "wait_p95", "utilization"),
-    "trace": ("wait_mean",),
+#: Metrics for which the study shows it, and with how many samples at least: of independent samples, and of one trace.
+_TESTED: Mapping[str, Mapping[str, int]] = {
+    "independent": {"wait_mean": LEAST_TESTED, "wait_p95": LEAST_TESTED, "utilization": 10},
+    "trace": {"wait_mean": 1},
 }
 #: Metrics of which more is better.
 MORE_IS_BETTER = ("utilization", "occupancy", "efficiency")
@@ -125,9 +127,10 @@ class Estimate:
     reason
         Why there is no interval, for the user; empty if there is one.
     tested
-        Whether a study shows that such intervals cover the truth in 95% of the cases. It does for independent samples,
-        and for blocks of a week or more where the ratio is between 0.8 and 1.25. Others must not be called intervals of
-        95%. It holds for means of waits; :func:`conclusions` says it for other metrics only as the study does.
+        Whether a study shows that such intervals cover the truth in 95% of the cases. It does for three independent
+        samples and more, and for blocks of a week or more where the ratio is between 0.8 and 1.25. Others must not be
+        called intervals of 95%. It holds for means of waits; :func:`conclusions` says it for other metrics only as the
+        study does.
     """
 
     ratio: float
@@ -212,7 +215,8 @@ def of_samples(values: FloatArray, baseline: FloatArray, basis: Basis = "indepen
         return replace(made, reason=f"equal on all {count} samples")
     if basis == "independent":
         law, _ = _jackknife(values, baseline)
-        return replace(made, reason=_ONE) if law is None else _settled(replace(made, tested=True), law)
+        tested = count >= LEAST_TESTED
+        return replace(made, reason=_ONE) if law is None else _settled(replace(made, tested=tested), law)
     if (baseline <= 0).any() or (values <= 0).any():
         return replace(made, reason=f"in {int(((baseline <= 0) | (values <= 0)).sum())} of {count} resamples it is 0")
     return _settled(made, _resampled(np.log(values / baseline)))
@@ -346,7 +350,7 @@ def conclusions(
     for workload, part in both.groupby("workload", sort=False):
         groups = list(part.groupby("contender", sort=False))
         made = (_of_group(str(workload), str(name), group, baseline, metric, days or {}) for name, group in groups)
-        found = [replace(each, tested=each.tested and metric in _TESTED.get(each.basis, ())) for each in made]
+        found = [replace(each, tested=each.tested and _is_tested(each, metric)) for each in made]
         for (name, group), estimate in zip(groups, corrected(found), strict=True):
             values, theirs = (group[each].to_numpy(float) for each in (metric, f"{metric}_baseline"))
             whole = ~np.isnan(values) & ~np.isnan(theirs)
@@ -452,6 +456,12 @@ def _columns(estimate: Estimate, metric: str) -> dict[str, Any]:
         "reason": estimate.reason,
         "tested": estimate.tested,
     }
+
+
+def _is_tested(estimate: Estimate, metric: str) -> bool:
+    """Return whether the study shows that intervals of a metric hold, with so many samples."""
+    least = _TESTED.get(estimate.basis, {}).get(metric)
+    return least is not None and estimate.n >= least
 
 
 def _law(estimate: Estimate) -> _Law:

@@ -22,7 +22,7 @@ DOUBLING, GROWTH = 2.0, 1.5
 LEAST_TO_HALVE = 20
 #: Fewest run times for a statement on longer ones. After four, one in five is longer.
 LEAST_TO_TRUST = 5
-#: With fewer run times the advice has an interval of this many percent, from this many resamples.
+#: With fewer run times the advice says in which range it lies for this many percent of so many resamples.
 LEAST_TO_BE_SURE = 30
 _RESAMPLES = 200
 SURE = 95

@@ -75,7 +75,7 @@ class RequestOutcome:
     requests, lost
         Mean requests per run, and lost core-hours.
     ratio, low, high
-        Ratio of the mean response to that of the maximum. The 95% interval is over the runs. NaN for the maximum.
+        Ratio of the mean response to that of the maximum. The interval is over the runs. NaN for the maximum.
     """
 
     name: str

@@ -8,8 +8,9 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..analysis.conclusions import Estimate
+from ..analysis.conclusions import LEAST_TESTED, Estimate
 from ..base.printed import plain
+from ..bench.campaigns.compared_metrics import COMPARED, ComparedMetric
 from ..bench.campaigns.comparison import Comparison, seeds_text
 from ..bench.reports.number_formats import NOTHING, Show, count, percent, ratio
 from ..bench.reports.tables import PlainConsole, terminal_table
@@ -25,34 +26,7 @@ from ..bench.reports.verdict import (
 )
 from .output import headed, time
 
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A column: its metric, header and format, and whether the largest value is best."""
-
-    name: str
-    header: str
-    show: Show
-    most: bool = False
-
-
-METRICS = (
-    Metric("wait_mean", "mean\nwait", time),
-    Metric("bounded_slowdown_mean", "mean\nbounded\nslowdown", ratio),
-    Metric("slowdown_mean", "\nmean\nslowdown", ratio),
-    Metric("wait_max", "max\nwait", time),
-    Metric("utilization", "utili-\nzation\n(%)", percent, most=True),
-    Metric("decision_ms_mean", "mean\ndecision\n(ms)", ratio),
-)
-#: Those of comparisons with power, a signal or failures.
-CONDITIONAL = (
-    Metric("energy_kwh", "energy\n(kWh)", ratio),
-    Metric("power_peak_kw", "peak\npower\n(kW)", ratio),
-    Metric("emissions_kg", "CO2\n(kg)", ratio),
-    Metric("energy_cost", "cost of\nenergy", ratio),
-    Metric("put_off_mean", "mean\nput off", time),
-    Metric("lost_core_hours", "lost to\nfailures\n(core h)", ratio),
-)
+_SHOW: dict[str, Show] = {"time": time, "share": percent, "number": ratio}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +52,17 @@ def comparison_shown(found: Comparison, source: str) -> list[RenderableType]:
         return []
     out = PlainConsole()
     labels = _labels(found, out.width)
-    values = [_values(found, metric) for metric in (*METRICS, *CONDITIONAL) if metric.name in found.table]
+    values = [_values(found, metric) for metric in COMPARED if _tells(found, metric.name)]
     tables = [each for table in packed(out, labels, values) for each in (table, "")]
     shown = [*_heading(found, source), "", *tables, *_verdicts(found), *_legend(found)]
     if found.replay is None or found.replay.runs.empty:
         return shown
     return [*shown, "", Text("with the recorded submissions", style="bold"), "", *_verdicts(found.replay)]
+
+
+def _tells(found: Comparison, name: str) -> bool:
+    """Return whether a metric is shown: if it is known, and jobs were put off if it is about that."""
+    return name in found.table and (name != "put_off_mean" or bool((found.table[name] != 0).any()))
 
 
 def comparison_answer(found: Comparison) -> str:
@@ -195,28 +174,29 @@ def _label(spec: str, width: int) -> Text:
     return Text(spec)
 
 
-def _values(found: Comparison, metric: Metric) -> PrintedColumn:
+def _values(found: Comparison, metric: ComparedMetric) -> PrintedColumn:
+    show = _SHOW[metric.kind]
     table = found.table
     cells = []
     best = None
     # Among the rows with the most runs; none if all show the same.
     whole = table.loc[table["runs"] == table["runs"].max(), metric.name].dropna()
-    if whole.map(metric.show).nunique() > 1:
-        best = metric.show(float(whole.max() if metric.most else whole.min()))
+    if whole.map(show).nunique() > 1:
+        best = show(float(whole.max() if metric.most else whole.min()))
     for row in table.to_dict("records"):
-        shown = metric.show(row[metric.name])
+        shown = show(row[metric.name])
         text = Text(f"*{shown}", style="bold") if shown == best and row["runs"] == table["runs"].max() else Text(shown)
         low = row[f"{metric.name}_low"]
         high = row[f"{metric.name}_high"]
         if not math.isnan(low):
-            text.append(f"\n{metric.show(low)}-{metric.show(high)}", style="not bold dim")
+            text.append(f"\n{show(low)}-{show(high)}", style="not bold dim")
         cells.append(text)
-    return PrintedColumn(headed(metric.header) if metric.show is time else metric.header, cells, right=True)
+    return PrintedColumn(headed(metric.header) if metric.kind == "time" else metric.header, cells, right=True)
 
 
 #: What stands below the means.
 _BELOW = {
-    "independent": "their 95% intervals",
+    "independent": "their intervals",
     "resamples": "how they vary over the resamples",
     "shifts": "their range over the shifts",
     "trace": "nothing",
@@ -249,7 +229,9 @@ def _verdicts(found: Comparison) -> list[RenderableType]:
 def _legend(found: Comparison) -> list[str]:
     lines = ["* best of its column"] if len(found.table) > 1 else []
     if (found.table["runs"] > 1).any():
-        lines.append(f"means over the seeds, below them {_BELOW[found.basis]}")
+        tested = found.basis == "independent" and found.table["runs"].min() >= LEAST_TESTED
+        level = ", of 95% for waits and utilization" if tested else ""
+        lines.append(f"means over the seeds, below them {_BELOW[found.basis]}{level}")
     if "failures" in found.runs:
         failed = found.runs.groupby("dispatcher", sort=False)["failures"].sum()
         lines += [

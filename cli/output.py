@@ -144,7 +144,7 @@ def _of_site(summary: Mapping[str, float]) -> list[tuple[str, str]]:
         for name, label in (("emissions_kg", "emissions (kg CO2)"), ("energy_cost", "cost of the energy"))
         if name in summary
     ]
-    if "put_off_mean" in summary:
+    if summary.get("put_off_mean"):
         rows.append((headed("put off, mean"), time(summary["put_off_mean"])))
     if "node_failures" in summary:
         rows += [

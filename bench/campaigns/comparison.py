@@ -33,7 +33,8 @@ from ...workloads import OperatingConditions, Signal, Workload
 from ...workloads.sources import WorkloadLike, source_of, workload_of
 from .board import CampaignOutcome, CampaignProgress
 from .cells import Cell
-from .comparison_plots import WORDS, ComparisonPlots
+from .compared_metrics import CONDITIONAL, METRICS, WORDS
+from .comparison_plots import ComparisonPlots
 from .execution import CampaignInterrupted, run_campaign
 from .metrics_table import days_of
 from .plan import CampaignPlan
@@ -41,11 +42,6 @@ from .samples import Generated, Jittered, Loaders, Resampled, Sampler, Samples, 
 from .store import Store
 
 __all__ = ["METRICS", "Comparison", "ComparisonInterrupted", "Failure", "Generated", "Jittered", "Resampled", "compare"]
-
-#: Columns of the aggregated table: means over the seeds of these entries of ``Result.summary()``.
-METRICS = ("wait_mean", "bounded_slowdown_mean", "slowdown_mean", "wait_max", "utilization", "decision_ms_mean")
-#: Further columns, where the runs have them: of a machine with power, under a signal, and with failures of nodes.
-CONDITIONAL = ("energy_kwh", "power_peak_kw", "emissions_kg", "energy_cost", "put_off_mean", "lost_core_hours")
 
 
 @dataclass(frozen=True, slots=True)

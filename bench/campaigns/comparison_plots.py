@@ -16,25 +16,10 @@ from ...simulation.plots.gantt import Colour
 from ...simulation.plots.result_plots import ResultPlots
 from ...simulation.plots.style import logarithmic_numbers
 from ..reports.verdict import choose_baseline
+from .compared_metrics import WORDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-#: Names of the metrics.
-WORDS = {
-    "wait_mean": "mean wait",
-    "bounded_slowdown_mean": "mean bounded slowdown",
-    "slowdown_mean": "mean slowdown",
-    "wait_max": "longest wait",
-    "utilization": "utilization",
-    "decision_ms_mean": "mean decision time",
-    "energy_kwh": "energy",
-    "power_peak_kw": "highest power",
-    "emissions_kg": "emissions",
-    "energy_cost": "cost of energy",
-    "put_off_mean": "mean time put off",
-    "lost_core_hours": "work lost to failures",
-}
 
 
 class ComparisonPlots(ResultPlots):

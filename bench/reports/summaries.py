@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 
-from ...analysis.conclusions import conclusions
+from ...analysis.conclusions import LEAST_TESTED, conclusions
 from ...analysis.statistics import METRICS, STATISTICS
 from ...base import time_text
 from .number_formats import NOTHING, Show, count, interval, percent, ratio
@@ -75,7 +75,7 @@ _TUNINGS = (
     "replays."
 )
 _OVER = {
-    "independent": "in brackets a 95% interval of that mean, by Student's distribution",
+    "independent": "in brackets an interval of that mean, by Student's distribution{level}",
     "resamples": "in brackets how the metric varies over resamples of the trace, 95% of them",
     "shifts": "in brackets the range over shifted copies of one trace, which is no interval",
     "trace": "one trace",
@@ -86,7 +86,9 @@ def over_seeds(runs: pd.DataFrame) -> str:
     """Return what means and brackets over the seeds are."""
     several = runs.groupby("contender")["seed"].nunique().max() > 1
     kinds = list(dict.fromkeys(runs["basis"])) if several else []
-    return f"Means over the seeds{''.join('; ' + _OVER[kind] for kind in kinds)}."
+    few = runs.groupby("contender")["seed"].nunique().min() < LEAST_TESTED
+    level = "" if few else ", of 95% for mean and longest waits and utilization"
+    return f"Means over the seeds{''.join('; ' + _OVER[kind].format(level=level) for kind in kinds)}."
 
 
 def tables_of(study: Study, workload: str) -> dict[str, Table]:

@@ -36,7 +36,7 @@ def change(ratio: float) -> str:
 def against(
     baseline: str, ratio: float, low: float = math.nan, high: float = math.nan, basis: str = "", noun: str = ""
 ) -> str:
-    """Return the difference from a baseline: ``31% less than easy, better (95% interval 25% to 38% less, 10 samples)``.
+    """Return the difference from a baseline: ``31% less than easy, better (interval 25% to 38% less, 10 runs)``.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def against(
     noun
         The quantity, if it is not clear.
     """
-    interval = "" if math.isnan(low) else f"95% interval {span_text(low, high)}"
+    interval = "" if math.isnan(low) else f"interval {span_text(low, high)}"
     verdict = "not decided" if math.isnan(low) or low <= 1 <= high else "better" if high < 1 else "worse"
     return _told(baseline, ratio, verdict if basis else "", [each for each in (interval, basis) if each], noun)
 

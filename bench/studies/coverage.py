@@ -83,8 +83,7 @@ def of_each(workloads: Iterator[Workload]) -> MetricValues:
     """Return the metrics of several workloads, by metric and dispatcher."""
     found = [measured(each).values for each in workloads]
     return {
-        metric: {name: np.array([each[metric][name] for each in found]) for name in (BASE, *RIVALS)}
-        for metric in ALL
+        metric: {name: np.array([each[metric][name] for each in found]) for name in (BASE, *RIVALS)} for metric in ALL
     }
 
 

@@ -319,7 +319,7 @@ def _site_shown(measured: SiteAdvice | None, site: str | None, cores: int) -> li
     runs = "the second half of the runs, requests made from the first" if measured.unseen else "all runs, seen before"
     told = (
         f"{measured.runs:,} runs at even times among the jobs of {site}, replayed under EASY: {runs}.\n"
-        f"Response: from submission to success; lost: core-hours used in vain; 95% intervals over the runs.\n"
+        f"Response: from submission to success; lost: core-hours used in vain; intervals over the runs.\n"
         f"The waits are {time(waits.gamma)} + {waits.alpha:.2f} x the request, {time(waits.error)} off on average: "
         f"those of {waits.jobs:,} jobs of {site}, {width}, {'in its accounting' if waits.recorded else 'in a replay'}."
     )
@@ -392,7 +392,8 @@ def _shown(advice: Advice, history: RunHistory, planning: Planning, kind: str, n
 def _sure(sure: tuple[tuple[float, float], tuple[float, float]], runs: int) -> str:
     """Return the uncertainty of the advice."""
     first, expected = (f"{exact(low)} to {exact(high)}" for low, high in sure)
-    return f"from {count(runs, 'run')} alone: first request {first}, expected time {expected} ({SURE}% intervals)"
+    told = f"first request {first}, expected time {expected}"
+    return f"from {count(runs, 'run')} alone: {told} ({SURE}% of resampled runs)"
 
 
 def _requests(advice: Advice) -> Table:

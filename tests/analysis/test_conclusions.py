@@ -8,7 +8,7 @@ import pytest
 import scipy
 
 from hpcdispatch.analysis import Daily, conclusions, of_days, of_samples, spread
-from hpcdispatch.analysis.conclusions import LEAST_FOR_QUANTILES, block_length, corrected
+from hpcdispatch.analysis.conclusions import LEAST_FOR_QUANTILES, block_length, corrected, geometric_mean
 from hpcdispatch.base import InputError
 
 NAN = float("nan")
@@ -225,3 +225,32 @@ def test_the_spread_of_a_mean_is_of_its_samples():
     low, high = spread(values)
     assert high - low == pytest.approx(2 * 1.972 * values.std(ddof=1) / math.sqrt(200), rel=1e-3)
     assert all(map(math.isnan, spread(np.array([3.0]))))
+
+
+def test_the_mean_of_tasks_has_an_interval_from_theirs():
+    rng = np.random.default_rng(0)
+    true = np.array([0.7, 1.1, 1.4])
+    covers = []
+    for _ in range(500):
+        samples = np.exp(np.log(true)[:, None] + rng.normal(0, [[0.1], [0.3], [0.2]], (3, 10)))
+        tasks = [of_samples(each, np.ones(10) + rng.normal(0, 1e-9, 10)) for each in samples]
+        _, low, high = geometric_mean([(each.ratio, each.low, each.high) for each in tasks])
+        covers.append(low <= np.exp(np.log(true * np.exp([0.005, 0.045, 0.02])).mean()) <= high)
+    assert 0.93 <= np.mean(covers) <= 0.99
+
+
+@pytest.mark.parametrize(
+    ("tasks", "expected"),
+    [
+        ([(0.5, 0.4, 0.6)], (0.5, 0.4, 0.6)),
+        ([(0.5, 0.4, 0.6), (2.0, math.nan, math.nan)], (1.0, math.nan, math.nan)),
+        ([(0.0, 0.0, 0.1)], (math.nan,) * 3),
+        ([], (math.nan,) * 3),
+    ],
+)
+def test_a_task_without_an_interval_leaves_the_mean_without(tasks, expected):
+    assert geometric_mean(tasks) == pytest.approx(expected, nan_ok=True)
+
+
+def test_two_samples_are_too_few_for_a_tested_interval():
+    assert [of_samples(*samples(count)).tested for count in (2, 3, 10)] == [False, True, True]

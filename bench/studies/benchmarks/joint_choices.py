@@ -152,7 +152,7 @@ def joint(jobs: int, fill: Callable[[np.random.Generator], AvailabilityProfile])
             rows.append((f"{spread:g}", name, f"{np.exp(found[:, way, 0].mean()):,.0f}", cells, short, other))
     note = (
         f"{jobs:,} jobs of Downey's model a row, {DRAWS} run times each, lognormal with a median of {_MEDIAN:,.0f} s "
-        "on the own size; lists of 30 random reservations, on which nobody else comes. Geometric means; 95% intervals "
+        "on the own size; lists of 30 random reservations, on which nobody else comes. Geometric means; intervals "
         "over the jobs."
     )
     columns = (

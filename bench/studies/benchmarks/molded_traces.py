@@ -86,7 +86,7 @@ def compared(
     rows = [_row(spec, group, logs) for spec, group in by_seed.items()]
     note = (
         f"{count} samples. Turnaround: geometric mean over the jobs, then over the samples. The ratio is that of the "
-        f"first row to this one, below 1 where the first is shorter. 95% intervals over the samples, drawn in pairs."
+        f"first row to this one, below 1 where the first is shorter. Intervals over the samples, drawn in pairs."
     )
     columns = ("", "turnaround, s", f"{next(iter(by_seed))} over it", "efficiency")
     return Table(f"{name}: moldable jobs", columns, rows, note=note)

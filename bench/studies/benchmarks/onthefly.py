@@ -3,7 +3,7 @@
 ``python -m hpcdispatch.bench.studies.benchmarks.onthefly`` prints a table for the jobs of ACCRE. Each has the name of
 its workflow. There is a table for each available trace, KTH and the first part of HPC2N. SEJF by the mean of past run
 times is the baseline of the others. These are SEJF by the request, and by three numbers of the same law. The numbers
-are the expected remaining time, the Gittins index and the median. Ratios below 1 are better. Brackets are 95%
+are the expected remaining time, the Gittins index and the median. Ratios below 1 are better. Brackets are
 intervals. They are over the samples of ACCRE, or over a trace's months by submission.
 """
 

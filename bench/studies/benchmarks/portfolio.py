@@ -1,11 +1,11 @@
 """The portfolio, its candidates and other dispatchers, with several predictors, on stretches of traces.
 
 ``python -m hpcdispatch.bench.studies.benchmarks.portfolio TRACE...`` prints a table per trace. It has mean wait, mean
-bounded slowdown, 99th percentile and longest wait. Each is the mean over disjoint stretches of the trace with a 95%
+bounded slowdown, 99th percentile and longest wait. Each is the mean over disjoint stretches of the trace with an
 interval. In brackets is the ratio to the reference. The table also has the number and size of the portfolio's regrets.
 A regret is a stretch where a candidate was better and kept the bound. Better means a lower geometric mean of mean wait
 and bounded slowdown. ``--against DISPATCHER`` adds the portfolio stretch by stretch against any of them. It prints
-geometric means of the ratios with their 95% intervals.
+geometric means of the ratios with their intervals.
 
 A TRACE is what :mod:`.tradeoff` takes, or ``stream:LOAD``. The latter samples jobs of many kinds on 64 nodes of two
 kinds (:func:`.eurora_stream`). The first seed follows if it is not 1 (``stream:0.9:11``). Each stretch begins with an
@@ -270,7 +270,7 @@ def main(
             columns = "dispatcher", *(heading for heading, _ in METRICS)
             tables = [Table(title, columns, [*found.rows()], note=note)]
             if against is not None:
-                stretched = "Geometric means over the stretches, 95% intervals."
+                stretched = "Geometric means over the stretches, with intervals."
                 headings = "dispatcher", *(heading.rpartition(",")[0] or heading for heading, _ in METRICS)
                 tables.append(Table(f"Against {against}", headings, [*found.paired(against)], note=stretched))
             show(tables, as_markdown)

@@ -87,7 +87,7 @@ def with_small_jobs(setting: RoundsSetting, over: Scheduler = "batches") -> Tabl
                 + [_with_interval(found[metric]) for metric in (RESPONSE, RESERVED)]
             )
     columns = ("small jobs", "strategy", USE, "published", "difference", "", RESPONSE, RESERVED)
-    note = f"Means of {setting.seeds} draws of {setting.mixed} jobs and 95% intervals."
+    note = f"Means of {setting.seeds} draws of {setting.mixed} jobs and intervals."
     return Table(f"{_TITLES[over]}, by the share of small jobs", columns, rows, labels=2, note=note)
 
 
@@ -117,7 +117,7 @@ def _ratios(
         rows.append([law, processors, *means, f"{ratio:.2f} [{low:.2f}, {high:.2f}]", f"{GAINS[law][place]:.2f}"])
     columns = ("law", "processors", *STRATEGIES, f"{TOPT} / {NEURO}", "published")
     note = (
-        f"Means of {setting.seeds} draws of {setting.sets} jobs; ratios of means with 95% intervals. The allocation of "
+        f"Means of {setting.seeds} draws of {setting.sets} jobs; ratios of means with intervals. The allocation of "
         "the published ratios is not known."
     )
     return Table(f"{_TITLES['batches']}: {metric}, by law of the run times", columns, rows, labels=2, note=note)

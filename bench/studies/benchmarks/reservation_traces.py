@@ -122,7 +122,7 @@ def compared(name: str, workload: Workload) -> Table:
         "runs ended at a request",
     )
     note = (
-        f"Ratios of means with 95% intervals over {STRETCHES} stretches of the trace. Wait: all time in which a job "
+        f"Ratios of means with intervals over {STRETCHES} stretches of the trace. Wait: all time in which a job "
         f"did not run for good. A checkpoint takes {WRITE} s, a restart {RESTART} s. Jobs end at their request at the "
         "latest."
     )

@@ -1,7 +1,7 @@
 """The look-ahead dispatcher's trade of long waits against means, and dispatchers that do not plan.
 
 ``python -m hpcdispatch.bench.studies.benchmarks.tradeoff TRACE...`` prints a table per trace. It has mean wait, mean
-bounded slowdown and the longest wait. These are means over jittered samples with 95% intervals, for each value of
+bounded slowdown and the longest wait. These are means over jittered samples with intervals, for each value of
 ``patience`` and for each baseline. What is in brackets is the ratio to the best baseline.
 
 A TRACE is a file or the name of a trace of the archive. ``:START:STOP`` behind it selects jobs of it. It may also be

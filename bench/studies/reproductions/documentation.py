@@ -37,7 +37,7 @@ done again. A figure is written there as PNG, SVG and CSV. The numbers are JSON 
 Measured times have a file of their own.
 
 **First mark.** A claim is an inequality between means over independent samples, judged by their ratio. It **holds**
-if the 95% interval of the ratio lies on its side. It **does not hold** if the interval lies on the other.
+if the interval of the ratio lies on its side. It **does not hold** if the interval lies on the other.
 It is **not decided** in between, with fewer than three samples, or if the ratio is within 1% of its limit. Where the
 paper prints a size, a claim of that size is judged as well. A claim is *not testable here* if the simulated jobs do
 not meet its preconditions. A precondition of the system under test that is not met makes a claim fail. Claims that

@@ -25,7 +25,7 @@ _KINDS = ("png", "svg")
 _COLUMNS = 2
 #: Characters per line of a panel's title.
 _TITLE = 22
-_INTERVALS = "95% intervals of the mean"
+_INTERVALS = "intervals of the mean"
 
 
 def draw(entry: PaperResult, drawing: Drawing, folder: Path) -> list[Path]:

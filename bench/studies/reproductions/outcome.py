@@ -34,7 +34,7 @@ class ComparedFigure:
     published
         In the paper; ``None`` where it prints none.
     low, high
-        A 95% interval of the mean over the samples. ``None`` where there is one sample.
+        A interval of the mean over the samples. ``None`` where there is one sample.
     digits
         How many are shown behind the point.
     timed

@@ -308,12 +308,12 @@ def spread(found: pd.DataFrame) -> Table:
 
 
 def table(found: pd.DataFrame, title: str) -> Table:
-    """Return each dispatcher's mean bounded slowdown, and the policies' ratio to it, with 95% intervals.
+    """Return each dispatcher's mean bounded slowdown, and the policies' ratio to it, with intervals.
 
     Seeds of training and stretches are both sampled anew for the intervals. A policy wins where the interval of the
     ratio is below 1.
     """
-    heads = ["dispatcher", "bounded slowdown", "wait (s)", "policy / it", "95% interval", "policy"]
+    heads = ["dispatcher", "bounded slowdown", "wait (s)", "policy / it", "interval", "policy"]
     rng, rows = np.random.default_rng(0), []
     slowdown = found.pivot(index="contender", columns="stretch", values="slowdown")
     learned = slowdown.index.str.startswith("policy ")

@@ -22,7 +22,10 @@ def test_each_metric_has_its_table():
     assert found.exit_code == 0, found.output
     for metric in coverage.METRICS:
         assert f"Coverage of the intervals: {metric}" in found.output
-    assert found.output.count("| 0.8 | easy-sjbf |") == len(coverage.METRICS)
+    for metric in coverage.MEANS:
+        assert f"Coverage of the intervals of single means: {metric}" in found.output
+    assert found.output.count("| 0.8 | easy-sjbf |") == len(coverage.METRICS) + len(coverage.MEANS)
+    assert found.output.count("| 0.8 | easy |") == len(coverage.MEANS)
 
 
 def test_halves_are_held_against_each_other(tmp_path):

@@ -64,7 +64,7 @@ def test_every_width_shows_every_column_once(invoke, columns):
         assert found.stdout.count(word) >= 1
     assert sum(line.split().count("slowdown") for line in lines) == 2
     assert "3 samples, seeds 0 to 2" in found.stdout
-    assert "below them their 95% intervals" in found.stdout
+    assert "below them their intervals, of 95% for waits" in " ".join(found.stdout.split())
     assert "not decided" in found.stdout
     assert "…" not in found.stdout
 

@@ -291,7 +291,7 @@ def table(cases: Sequence[GainCase], jobs: int | None, seeds: int, say: Callable
     note = (
         f"Jobs a sample: {', '.join(map(str, sizes))}. By CP-SAT: the decision follows a schedule that CP-SAT found. "
         "Other than: other jobs start than with lists alone, or with lists and local search alone, in the same state. "
-        "Ratios: the mean with CP-SAT over that without, bounded slowdown, with a 95% interval over the "
+        "Ratios: the mean with CP-SAT over that without, bounded slowdown, with an interval over the "
         "samples. Time: mean CPU time of a decision. Run times are known. Every schedule passed the independent check."
     )
     return Table(f"What CP-SAT brings, {seeds} samples a row", columns, rows, 2, note=note)

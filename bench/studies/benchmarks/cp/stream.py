@@ -60,7 +60,7 @@ def on_stream(dispatchers: tuple[str, ...], jobs: int, seeds: int, load: float, 
         rows.append(cells)
     title = f"{jobs:,} jobs on {nodes:,} nodes with GPUs or MICs, load {load:g}, {seeds} workloads"
     note = (
-        "Mean over the workloads with a 95% interval; wall-clock time. Every schedule passed the independent check. "
+        "Mean over the workloads with an interval; wall-clock time. Every schedule passed the independent check. "
         f"Against {against}: the ratio of the means, with an interval over pairs of runs on the same workload."
     )
     ratios = [f"{header} against {against}" for header in PAIRED.values()]

@@ -242,7 +242,7 @@ def notes(means: StudySettings) -> tuple[str, ...]:
         "The workload is a generator in the image of the paper's trace, which is not public. Jobs run for their real "
         "duration, also past the walltime, as the paper's do.",
         "-W: the walltime; -R: the real duration; -D: the data-driven heuristic, a job that outran it counting "
-        "as one of one more second. Brackets: 95% intervals of the mean over the draws or months.",
+        "as one of one more second. Brackets: intervals of the mean over the draws or months.",
         "PCP1 to PCP3 are the paper's model: a conditional interval for each job and node, a cumulative for each node "
         "and resource. FAST is ours: PCP3 in which only the jobs that start now have nodes. Limits are deterministic."
         + " At this scale PCP is not run: a decision takes up to half a second."

@@ -35,7 +35,7 @@ NEURO = "Neuroscience"
 TOPT = "TOptimal"
 ATOPT = "ATOptimal"
 NOTES = (
-    "Jobs are drawn anew for each run, from the laws of the paper; brackets: 95% intervals of the mean over "
+    "Jobs are drawn anew for each run, from the laws of the paper; brackets: intervals of the mean over "
     "the runs. The scheduler is the paper's, as in the authors' public simulator. It has batches of 100 jobs with "
     "fixed reservations, the largest area first, and gaps for jobs without a reservation. Each application has its own "
     "past. Utilization is that of eq. 1. Response time ends with the job, as in that simulator; equation 2 as printed "

@@ -155,7 +155,7 @@ def notes(means: StudySettings) -> tuple[str, ...]:
     """Return what was simulated. The notes also say how it differs from the paper."""
     ratios = grid(means.scale)
     return (
-        f"Simulated: mean estimation ratios {ratios[0]} to {ratios[-1]}, runs of each: {runs_of(means)}. Brackets: 95% "
+        f"Simulated: mean estimation ratios {ratios[0]} to {ratios[-1]}, runs of each: {runs_of(means)}. Brackets: "
         "intervals of the mean over the runs. A run has the same arrivals, run times and deviations of the "
         "estimates at every ratio. EASY and conservative backfilling are not in the paper: their jobs are killed at "
         "their requests, too, and come back with requests 1.5 times as large. Of the others, only RBS ends jobs.",
