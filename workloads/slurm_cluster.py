@@ -125,6 +125,8 @@ class ClusterJob:
         Points that its owner gives away (``--nice``).
     together
         The heterogeneous job of which it is a component, whose id is then ``72+0``. Empty: none.
+    switches, switch_wait
+        Most leaf switches of its nodes, 0 for any, and seconds for which it waits for them; ``None``: not given.
     """
 
     id: str
@@ -158,6 +160,8 @@ class ClusterJob:
     begin: int = 0
     nice: int = 0
     together: str = ""
+    switches: int = 0
+    switch_wait: int | None = None
 
     @property
     def starts(self) -> bool:
@@ -329,6 +333,8 @@ def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
         begin=(_number(entry, "eligible_time", where) or 0) if waits else 0,
         nice=_nice(entry),
         together=str(leader) if leader else "",
+        switches=_number(entry, "required_switches", where) or 0,
+        switch_wait=_number(entry, "maximum_switch_wait_time", where) or None,
     )
 
 

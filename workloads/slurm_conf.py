@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ..base import LONGEST, InputError, IntArray, read_bounded, shown
 from ..base.checks import MOST_PROCESSORS
 from .formats.slots import GPU, MEMORY
 from .machine import Machine
+from .slurm_topology import SWITCH, TOPOLOGY_LINES, read_topology
 
 #: Resource of slots that must lie on different nodes, as with ``-N``.
 APART = "node"
@@ -39,6 +41,11 @@ _AWAY = re.compile(r"(?<!POWER_)(?<!POWERED_)(?<!POWERING_)DOWN|DRAIN|FAIL|ERROR
 _INCLUDE = re.compile(r"include\s+\"?([^\s\"]+)\"?", re.IGNORECASE)
 #: Lines of scontrol show config that are no settings: on the daemons, and headers of parts.
 _HEADER = re.compile(r"Configuration data\b.*|Slurmctld\b.*|[A-Z][\w ./-]*(?:Support|Configuration|Plugin)[\w ./-]*:")
+#: Slurm's own limit on the wait for switches, seconds.
+_SWITCH_WAIT = 300
+#: Beside a configuration with such a plugin, the topology is in this file.
+_TOPOLOGY_FILE = "topology.conf"
+_TOPOLOGIES = ("topology/tree", "topology/block")
 #: Most files that include each other.
 _MOST_FILES = 50
 _RANGE = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
@@ -119,7 +126,9 @@ class SlurmSite:
     gpus
         Number of GPUs of each node, by type, each of shape (nodes,).
     missing
-        Missing included files, one line each.
+        Missing included files, one line each, and what the topology leaves open.
+    levels
+        Groups of nodes below each switch, or in each block, see :func:`.read_topology`. Empty: not known.
     """
 
     nodes: tuple[str, ...]
@@ -133,6 +142,7 @@ class SlurmSite:
     features: tuple[frozenset[str], ...] = ()
     gpus: Mapping[str, IntArray] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
+    levels: Mapping[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
 
     def machine(self, constraints: Iterable[str] = (), closed: Collection[str] = ()) -> Machine:
         """Return the machine: cores, memory and GPUs if Slurm allocates them, and a resource for each partition.
@@ -141,7 +151,7 @@ class SlurmSite:
         Thus every dispatcher and the checks keep jobs on the nodes of their partition. With ``MaxCPUsPerNode`` there
         are so many units. A slot uses one per core. A constraint (``-C``) and a type of GPUs are such resources, too.
         If the slots of a job must lie on different nodes, each uses one of :data:`APART`. If a job requests memory per
-        core, each slot uses one of :data:`BY_CORE`.
+        core, each slot uses one of :data:`BY_CORE`. The levels of the machine are those of the topology.
 
         Parameters
         ----------
@@ -165,7 +175,8 @@ class SlurmSite:
             columns[f"{PARTITION}{partition.name}"] = np.where(inside, most, 0)
         for text in sorted(set(constraints)):
             columns[f"{FEATURE}{text}"] = np.where([meets(text, has) for has in self.features], cores, 0)
-        machine = Machine(tuple(columns), np.column_stack(list(columns.values())), Path(self.source).stem)
+        capacity = np.column_stack(list(columns.values()))
+        machine = Machine(tuple(columns), capacity, Path(self.source).stem, levels=self.levels)
         return replace(machine, licences=self.licences) if self.licences else machine
 
     @property
@@ -177,6 +188,21 @@ class SlurmSite:
         )
         named = (part.partition(":")[::2] for part in parts if part and part != "(null)")
         return {name: int(count) if count.isdecimal() else 1 for name, count in named}
+
+    def switches(self, count: int, seconds: int | None) -> dict[str, Any]:
+        """Return the fields of a job with ``--switches=COUNT@TIME``, ``None`` for no time. Empty without switches.
+
+        The job waits for so many leaf switches, but at most for ``max_switch_wait`` (300 s).
+        """
+        if count < 1 or SWITCH not in self.levels:
+            return {}
+        given = self.scheduler_parameters.get("max_switch_wait", "")
+        most = int(given) if given.isdecimal() else _SWITCH_WAIT
+        return {
+            "within": SWITCH,
+            "within_groups": count,
+            "within_wait": most if seconds is None else min(seconds, most),
+        }
 
     @property
     def whole_nodes(self) -> bool:
@@ -206,12 +232,14 @@ class _Read:
     settings: dict[str, str] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     future: set[str] = field(default_factory=set)
+    topology: list[dict[str, str]] = field(default_factory=list)
 
 
 def read_slurm_conf(path: str | PathLike[str]) -> SlurmSite:
     """Read a configuration: ``slurm.conf``, or the output of ``scontrol show config``, ``partition`` and ``node -o``.
 
-    The outputs may follow each other in one file.
+    The outputs may follow each other in one file, also that of ``scontrol show topology``. Without the latter, the
+    topology is read from ``topology.conf`` beside the file if ``TopologyPlugin`` uses it.
 
     Raises
     ------
@@ -232,13 +260,31 @@ def read_slurm_conf(path: str | PathLike[str]) -> SlurmSite:
             table = {"nodename": read.nodes, "partitionname": read.partitions, "nodeset": read.sets}[kind]
             for name in expand_names(fields[kind], where):
                 table[name] = given
+        elif kind in TOPOLOGY_LINES:
+            read.topology += _topology(fields, where)
         elif kind == "downnodes":
             read.down.update(expand_names(fields[kind], where))
         elif setting := _SETTING.fullmatch(line):
             read.settings[setting[1].lower()] = setting[2].strip()
         elif not _HEADER.fullmatch(line):
             raise InputError(f"{where}: expected KEY=VALUE, got {shown(line)}")
+    beside = path.parent / _TOPOLOGY_FILE
+    plugin = read.settings.get("topologyplugin", "").lower()
+    if not read.topology and plugin in _TOPOLOGIES and beside.is_file():
+        for where, line in _lines(beside, [], read.missing):
+            fields = {key.lower(): value.strip('"') for key, value in _FIELD.findall(line)}
+            if next(iter(fields), "") not in TOPOLOGY_LINES:
+                raise InputError(f"{where}: expected SwitchName=, BlockName= or BlockSizes=, got {shown(line)}")
+            read.topology += _topology(fields, where)
     return _site(read, path)
+
+
+def _topology(fields: Mapping[str, str], where: str) -> list[dict[str, str]]:
+    """Return a line of a topology for each of its switches or blocks."""
+    names = {key: " ".join(expand_names(fields[key], where)) for key in ("nodes", "switches") if fields.get(key)}
+    kind = next(iter(fields))
+    each = expand_names(fields[kind], where) if kind != "blocksizes" else []
+    return [{kind: name, **names, "": where} for name in each]
 
 
 def expand_names(text: str, where: str) -> list[str]:
@@ -395,6 +441,7 @@ def _site(read: _Read, path: Path) -> SlurmSite:
     weights = tuple(_whole("Weight", each.get("weight", "1"), each[""], _MOST_WEIGHT) for each in read.nodes.values())
     away = [name for name, each in read.nodes.items() if _AWAY.search(each.get("state", "").upper())]
     away += [name for name in read.nodes if name in read.down and name not in away]
+    levels = read_topology(read.topology, tuple(read.nodes), read.missing, str(path))
     return SlurmSite(
         tuple(read.nodes),
         capacity,
@@ -407,6 +454,7 @@ def _site(read: _Read, path: Path) -> SlurmSite:
         tuple(map(_features, read.nodes.values())),
         types,
         tuple(read.missing),
+        levels,
     )
 
 

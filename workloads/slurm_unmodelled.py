@@ -7,6 +7,7 @@ import pandas as pd
 
 from .formats.sacct import UNTOLD
 from .slurm_conf import SlurmSite, expand_names, meets
+from .slurm_topology import SWITCH
 
 #: Key: values without an effect, and what other values change. Values are compared in lower case.
 _SETTINGS: Mapping[str, tuple[Collection[str], str]] = {
@@ -111,6 +112,7 @@ _HARMLESS = (
     "reduce_completing_frag",
     "default_gbytes",
     "bf_node_space_size",
+    "max_switch_wait",  # read with the requests of jobs
 )
 
 
@@ -155,6 +157,8 @@ def unmodelled(
     options: dict[str, list[int]] = {}
     for row, text in enumerate(records["other_options"].tolist()):
         for name in text.split() if text != UNTOLD else ():
+            if name == "--switches" and SWITCH in site.levels:
+                continue
             options.setdefault(f"{name} (of jobs", []).append(row)
     for row, text in enumerate(records["partitions"].tolist()):
         if "," in text:

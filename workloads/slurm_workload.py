@@ -29,6 +29,7 @@ from .slurm_conf import (
     expand_names,
     meets,
     read_slurm_conf,
+    slurm_seconds,
 )
 from .slurm_reservations import SlurmReservation
 from .slurm_unmodelled import unmodelled
@@ -123,7 +124,7 @@ def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: Slu
     values = [records[name].tolist() for name in _RecordedRequest._fields]
     form = _Form.maker(machine, site)
     # Equal requests have one form, and their maps are one object, hashed once.
-    own = [_RecordedRequest._fields.index(name) for name in ("account", "array", "reservation")]
+    own = [_RecordedRequest._fields.index(name) for name in ("account", "array", "reservation", "switches")]
     forms: dict[tuple[Any, ...], _Form] = {}
     for job, *fields in zip(workload.jobs, *values, strict=True):
         asked = _RecordedRequest(*fields)
@@ -146,7 +147,14 @@ def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: Slu
             priority=-int(asked.nice),
             together=job.id.partition("+")[0] if "+" in job.id else "",
             spread=found.spread,
+            **_within(asked.switches, site, job.id),
         )
+
+
+def _within(text: str, site: SlurmSite, id_: str) -> dict[str, Any]:
+    """Return the fields of a job for ``--switches`` such as ``2@10:00``; none for an empty text."""
+    count, _, wait = text.partition("@")
+    return site.switches(int(count or 0), slurm_seconds(wait, f"job {id_}: --switches") if wait else None)
 
 
 class _Form(NamedTuple):
@@ -242,6 +250,7 @@ class _RecordedRequest(NamedTuple):
     nodes_most: int
     tasks_asked: int
     nodes_by_tasks: bool
+    switches: str
 
     def of_whole_nodes(self) -> _RecordedRequest:
         """Return the request for whole nodes, with its cores and its memory per core."""
@@ -354,7 +363,7 @@ def standing_jobs(
     here = {id_ for _, id_ in found}
     try:
         jobs = [
-            _standing(job, id_, snapshot.now, zero, machine, known[job.partition.partition(",")[0]], here)
+            _standing(job, id_, snapshot.now, zero, machine, known[job.partition.partition(",")[0]], here, site)
             for job, id_ in found
         ]
     except ValueError as error:
@@ -387,7 +396,14 @@ def ended_by(past: Workload, now: int, zero: int) -> Iterator[EndedJob]:
 
 
 def _standing(
-    job: ClusterJob, id_: str, now: int, zero: int, machine: Machine, partition: SlurmPartition, here: Collection[str]
+    job: ClusterJob,
+    id_: str,
+    now: int,
+    zero: int,
+    machine: Machine,
+    partition: SlurmPartition,
+    here: Collection[str],
+    site: SlurmSite,
 ) -> Job:
     apart = _apart(job, machine)
     slots = apart or job.cores
@@ -422,6 +438,7 @@ def _standing(
         licences=licences_of(job.licences, machine),
         priority=-job.nice,
         together=job.together if job.start is None else "",
+        **(site.switches(job.switches, job.switch_wait) if job.start is None else {}),
     )
 
 

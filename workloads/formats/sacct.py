@@ -41,6 +41,7 @@ _TOLD = (
     "told_most",
     "told_tasks",
     "told_by_tasks",
+    "told_switches",
 )
 _KEPT = tuple(f"{KEPT}{name}" for name in ("reservation", "node_list", "constraint", "asked_tres"))
 #: Replaces the options of a job without a recorded command line.
@@ -71,7 +72,8 @@ def parse_sacct(file: TraceFile, options: ReadOptions, log: ReadingLog) -> Workl
       ``constraint``, ``gpu_types`` (as in ``a100=2``) and ``licences``.
     * ``nodes_asked`` (by ``-N``, else 0; from ``ReqNodes`` or ``SubmitLine`` if present).
     * From ``SubmitLine``: ``task_cores``, ``memory_by`` (``core`` or ``node``), ``exclusive`` (``--exclusive``),
-      ``nice`` (``--nice``) and ``other_options`` (which are not read).
+      ``nice`` (``--nice``), ``switches`` (``--switches``, as in ``1@10:00``) and ``other_options`` (which are not
+      read).
     * ``attempts``: earlier attempts of a preempted job. Each has its start, its end, when it was back in the queue, and
       when it could start again, in seconds since 1970, with ``;`` between.
     * ``nodes_by_tasks``: whether `nodes_asked` follows from ``--ntasks-per-node`` without ``-N``.
@@ -244,6 +246,7 @@ def _asked(jobs: pd.DataFrame) -> dict[str, Any]:
         "nodes_most": compact(number(jobs, "told_most", 0.0)),
         "tasks_asked": compact(number(jobs, "told_tasks", 0.0)),
         "nodes_by_tasks": number(jobs, "told_by_tasks", 0.0) > 0,
+        "switches": text(jobs, "told_switches"),
         "attempts": text(jobs, "attempts"),
     }
     if "energy" in jobs:

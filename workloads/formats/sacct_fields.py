@@ -67,6 +67,7 @@ _TEXTS = {
     "told_qos": re.compile(r"\s(?:-q\s*|--qos[ =])([^\s,]+)"),
     "told_constraint": re.compile(r"\s(?:-C\s*|--constraint[ =])\"?([^\s\"]+)"),
     "told_licences": re.compile(r"\s(?:-L\s*|--licenses[ =])([^\s]+)"),
+    "told_switches": re.compile(r"\s--switches[ =](\d{1,6}(?:@[\d:-]{1,20})?)(?!\S)"),
 }
 #: Typed GPUs, whole-node options, and the parts of total requests.
 _GPU_TYPES = re.compile(
@@ -298,7 +299,7 @@ def submit_lines(texts: TextArray, nodes: FloatArray) -> tuple[dict[str, FloatAr
     ``other_options``
         Options that are not read.
 
-    Further texts are those of ``--reservation``, ``--qos``, ``--constraint`` and ``--licenses``.
+    Further texts are those of ``--reservation``, ``--qos``, ``--constraint``, ``--licenses`` and ``--switches``.
     """
     codes, lines = pd.factorize(texts)
     rows = [_submit_line(line) for line in lines.tolist()]
