@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...base import IntArray
-from ...models.lookahead.choosing import ALL, LISTED, NOBODY, REPORTED, SEARCHED, open_past, run_look_ahead
+from ...models.lookahead.choosing import ALL, LISTED, NOBODY, SEARCHED, LookaheadReports, open_past, run_look_ahead
 from ...models.lookahead.guarantees import PlanSettings
 from ..backfilling.compiled_traces import CompiledTrace
 
@@ -42,7 +42,7 @@ class CompiledLookahead(CompiledTrace):
         amount: IntArray,
         capacity: IntArray,
     ) -> None:
-        self._told = np.empty((_DECISIONS, len(REPORTED)))
+        self._told = np.empty((len(LookaheadReports._fields), _DECISIONS))
         self._count = 0
         entry = partial(
             run_look_ahead,
@@ -63,8 +63,8 @@ class CompiledLookahead(CompiledTrace):
     def reports(self) -> Mapping[str, list[Any]]:
         """Return the columns of :meth:`.Lookahead.report`."""
         columns: dict[str, list[Any]] = {}
-        for key, values in zip(REPORTED, self._told[: self._count].T, strict=True):
-            found = values if key in _REAL else values.astype(np.int64)
+        for key, values in zip(LookaheadReports._fields, self._told[:, : self._count], strict=True):
+            numbers = values.tolist() if key in _REAL else values.astype(np.int64).tolist()
             names = _NAMES.get(key)
-            columns[key] = [names[code] for code in found.tolist()] if names else found.tolist()
+            columns[key] = [names[code] for code in numbers] if names else numbers
         return columns

@@ -9,7 +9,7 @@ from ...base import IntArray
 from ...models.backfilling.job_queue import WAITS
 from ...models.lookahead.expected_shadow import lengthen_expected, longest_wait, open_expected, predict
 from ...models.lookahead.guarantees import NO_GUARANTEE
-from ...models.lookahead.shadow import CLOCK, begin_with, lengthen, open_shadow
+from ...models.lookahead.shadow import begin_with, lengthen, open_shadow
 from ...models.lookahead.sightings import GONE, RUNS, Seen, Sightings, see_jobs
 from ...models.lookahead.taking_over import Standing, longest_ahead, standing
 from ...workloads import Machine
@@ -78,7 +78,7 @@ class History:
     def _close(self, now: int) -> None:
         """Store in both schedules when the whole machine is closed. Closures of some nodes are ignored."""
         nodes = self.machine.nodes
-        since = int(self.jobs.state[CLOCK])
+        since = int(self.jobs.now.clock[0])
         closed = []
         until = now + bounded_ahead(self.machine)
         for rule in self.machine.rules.closing:
@@ -167,7 +167,7 @@ class History:
         Both of shape (jobs,). For a job that still waits there, its wait so far.
         """
         some = len(self._row)
-        clock = int(self.jobs.state[CLOCK])
+        clock = int(self.jobs.now.clock[0])
         submit, start, run = (column[:some] for column in (self.jobs.submit, self.jobs.queue.start, self.jobs.run))
         waiting = start == WAITS
         late = waiting | (start >= now - self._recent)

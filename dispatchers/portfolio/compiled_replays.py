@@ -11,7 +11,7 @@ import numpy as np
 from ...base import LONGEST, IntArray
 from ...base.checks import is_number
 from ...models.events import Run
-from ...models.lookahead.choosing import REPORTED, open_past, run_look_ahead
+from ...models.lookahead.choosing import LookaheadReports, open_past, run_look_ahead
 from ...models.portfolio.pool_replay import PoolPast, PoolReplay
 from ...workloads import Job
 from ...workloads.fitting_requests import room_for
@@ -31,7 +31,7 @@ _TOLD: dict[str, Any] = {
     "patience": 0.0,
     "recent": 0,
     "past": open_past(_NONE, _NONE, _NONE, np.zeros((0, 1), dtype=np.int64), np.ones(1, dtype=np.int64)),
-    "reports": np.empty((1, len(REPORTED))),
+    "reports": np.empty((len(LookaheadReports._fields), 1)),
 }
 
 #: Function of a job that overruns its prediction, its seconds so far, and its earlier corrections. Returns its total

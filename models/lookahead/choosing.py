@@ -26,25 +26,65 @@ from .planning import plan
 from .shadow import ShadowJobs, open_shadow
 from .sightings import RUNS, Seen, Sightings, see_jobs
 
-#: Columns of a report, see :meth:`.Lookahead.report`. Status and origin are one of the codes below.
-REPORTED = (
-    "candidates",
-    "intervals",
-    "requested",
-    "available",
-    "status",
-    "objective",
-    "used",
-    "guarantees",
-    "literally",
-    "due_hours",
-)
-_PLANNED, _INTERVALS, _REQUESTED, _AVAILABLE, _STATUS, _OBJECTIVE, _USED, _GUARANTEES, _LITERALLY, _DUE = range(10)
-#: No job fits, all fit, from the list, from the local search.
+#: Status and origin of a plan: no job fits, all fit, from the list, from the local search.
 NOBODY, ALL, LISTED, SEARCHED = range(4)
-#: Numbers of :class:`SimulatedHistory`: jobs that waited and ran at the last decision, jobs that it left waiting, its
-#: time and its number.
-_WAITED, _RAN, _STILL, _LAST, _NUMBER = range(5)
+
+
+class LookaheadReports(NamedTuple):
+    """Reports of decisions, see :meth:`.Lookahead.report`. One entry per decision.
+
+    Attributes
+    ----------
+    candidates
+        Jobs in the plan.
+    intervals
+        Jobs in the plan and running jobs.
+    requested, available
+        Amounts of the jobs in the plan, and free amounts, summed over resources.
+    status, used
+        One of the codes above.
+    objective
+        Objective of the plan.
+    guarantees
+        Guaranteed starts.
+    literally
+        1 if guarantees use walltimes, otherwise 0.
+    due_hours
+        Bound of waits, hours.
+    """
+
+    candidates: FloatArray
+    intervals: FloatArray
+    requested: FloatArray
+    available: FloatArray
+    status: FloatArray
+    objective: FloatArray
+    used: FloatArray
+    guarantees: FloatArray
+    literally: FloatArray
+    due_hours: FloatArray
+
+
+class HistoryCounts(NamedTuple):
+    """State of a history, each of shape (1,).
+
+    Attributes
+    ----------
+    waited, ran
+        Jobs that waited, and that ran after the last decision.
+    still
+        Jobs that it left waiting.
+    last
+        Its time, seconds.
+    number
+        Its number.
+    """
+
+    waited: IntArray
+    ran: IntArray
+    still: IntArray
+    last: IntArray
+    number: IntArray
 
 
 class SimulatedHistory(NamedTuple):
@@ -55,7 +95,7 @@ class SimulatedHistory(NamedTuple):
     waiting, running
         Jobs that waited and ran at the last decision, in the first entries. Shape (jobs,).
     numbers
-        State of the history.
+        Block of :class:`HistoryCounts`, shape (5, 1).
     shadow, expected, known
         EASY's schedule of the jobs, expectations about it, and the states of the jobs.
     """
@@ -66,6 +106,20 @@ class SimulatedHistory(NamedTuple):
     shadow: ShadowJobs
     expected: ExpectedShadow
     known: Sightings
+
+
+@compiled
+def _counts(past: SimulatedHistory) -> HistoryCounts:
+    block = past.numbers
+    return HistoryCounts(block[0], block[1], block[2], block[3], block[4])
+
+
+@compiled
+def reports_of(block: FloatArray) -> LookaheadReports:
+    """Return the reports in a block, shape (10, decisions), by name."""
+    return LookaheadReports(
+        block[0], block[1], block[2], block[3], block[4], block[5], block[6], block[7], block[8], block[9]
+    )
 
 
 def open_past(
@@ -90,7 +144,8 @@ def open_past(
     shadow.queue.jobs.walltime[:] = walltime
     shadow.queue.amount[:] = amount
     rows = np.zeros((6, count), dtype=np.int64)
-    numbers = np.array([0, 0, 0, begin, 0], dtype=np.int64)
+    numbers = np.zeros((len(HistoryCounts._fields), 1), dtype=np.int64)
+    HistoryCounts(*numbers).last[0] = begin
     return SimulatedHistory(rows[0], rows[1], numbers, shadow, open_expected(shadow, capacity), Sightings(*rows[2:]))
 
 
@@ -117,7 +172,8 @@ def run_look_ahead(
     past
         History, updated.
     reports
-        Receives the report of each decision, shape (decisions, 10). Later ones overwrite the last row.
+        Block of :class:`LookaheadReports` that receives the report of each decision, shape (10, decisions). Later ones
+        overwrite the last.
     """
     rows = 0
     gone = 0
@@ -131,7 +187,7 @@ def run_look_ahead(
             present = settings
             if patience > 0:
                 present = settle(settings, patience, _see(events, past, waits, now, recent))
-            starts = look_ahead(events, now, present, waits, reports[min(rows, len(reports) - 1)])
+            starts = look_ahead(events, now, present, waits, reports, min(rows, reports.shape[1] - 1))
             for place in starts:
                 start(events, waits[place], now)
             if patience > 0:
@@ -145,20 +201,18 @@ def run_look_ahead(
 @compiled
 def _see(events: Events, past: SimulatedHistory, waits: IntArray, now: int, recent: int) -> int:
     """Record waiting and running jobs. Return the longest recent wait under EASY, known or expected, seconds."""
-    numbers = past.numbers
+    counts = _counts(past)
     jobs = counted_jobs(events.queue)
     runs = running_rows(events)
-    last = Seen(past.waiting[: numbers[_WAITED]], past.running[: numbers[_RAN]], numbers[_LAST], numbers[_NUMBER])
-    numbers[_NUMBER] += 1
+    last = Seen(past.waiting[: counts.waited[0]], past.running[: counts.ran[0]], counts.last[0], counts.number[0])
+    counts.number[0] += 1
     begun = events.queue.start[runs]
     predicted = jobs.predicted[waits]
-    seen = Seen(waits, runs, now, numbers[_NUMBER])
-    see_jobs(past.shadow, past.known, last, seen, numbers[_STILL], predicted, begun, begun + jobs.predicted[runs])
+    seen = Seen(waits, runs, now, counts.number[0])
+    see_jobs(past.shadow, past.known, last, seen, counts.still[0], predicted, begun, begun + jobs.predicted[runs])
     past.waiting[: len(waits)] = waits
     past.running[: len(runs)] = runs
-    numbers[_WAITED] = len(waits)
-    numbers[_RAN] = len(runs)
-    numbers[_LAST] = now
+    counts.waited[0], counts.ran[0], counts.last[0] = len(waits), len(runs), now
     predict(past.shadow, past.expected, waits, predicted, jobs.walltime[waits])
     return longest_wait(past.shadow, past.expected, count_rows(events.queue), now, recent)
 
@@ -166,16 +220,18 @@ def _see(events: Events, past: SimulatedHistory, waits: IntArray, now: int, rece
 @compiled
 def _remember(past: SimulatedHistory, starts: IntArray, now: int, waiting: int) -> None:
     """Record which of the waiting jobs start now."""
-    numbers, known, predicted = past.numbers, past.known, counted_jobs(past.shadow.queue).predicted
+    counts, known, predicted = _counts(past), past.known, counted_jobs(past.shadow.queue).predicted
     for job in starts:
         known.status[job], known.start[job], known.end[job] = RUNS, now, now + predicted[job]
-        past.running[numbers[_RAN]] = job
-        numbers[_RAN] += 1
-    numbers[_STILL] = waiting - len(starts)
+        past.running[counts.ran[0]] = job
+        counts.ran[0] += 1
+    counts.still[0] = waiting - len(starts)
 
 
 @compiled
-def look_ahead(events: Events, now: int, settings: PlanSettings, waits: IntArray, report: FloatArray) -> IntArray:
+def look_ahead(
+    events: Events, now: int, settings: PlanSettings, waits: IntArray, reports: FloatArray, decision: int
+) -> IntArray:
     """Return all waiting jobs if they fit, else those planned to start now. No plan if no job fits.
 
     Once predictions are not trusted, guaranteed starts use walltimes. Then no job starts that would delay one of them.
@@ -186,8 +242,8 @@ def look_ahead(events: Events, now: int, settings: PlanSettings, waits: IntArray
         State of the simulation, time in seconds, and settings of the plan.
     waits
         Rows of the waiting jobs, shape (waiting,).
-    report
-        Receives the report, shape (10,).
+    reports, decision
+        Block of :class:`LookaheadReports`, shape (10, decisions), and the entry that receives the report.
 
     Returns
     -------
@@ -198,19 +254,20 @@ def look_ahead(events: Events, now: int, settings: PlanSettings, waits: IntArray
     jobs, amounts = counted_jobs(events.queue), counted_amounts(events)
     literally = doubts(settings, now - jobs.submit[waits[0]])
     fits, count, together = fitting(amount, amounts.free)
-    report[:] = 0
-    report[_INTERVALS] = count_running(events)
-    report[_AVAILABLE] = amounts.free.sum()
-    report[_LITERALLY] = literally
-    report[_DUE] = settings.due / 3600 if settings.due >= 0 else np.inf
+    reports[:, decision] = 0
+    report = reports_of(reports)
+    report.intervals[decision] = count_running(events)
+    report.available[decision] = amounts.free.sum()
+    report.literally[decision] = literally
+    report.due_hours[decision] = settings.due / 3600 if settings.due >= 0 else np.inf
     if not count:
-        report[_OBJECTIVE] = np.nan
+        report.objective[decision] = np.nan
         return nothing
     if together:
-        report[_PLANNED] = len(waits)
-        report[_REQUESTED] = amount.sum()
-        report[_INTERVALS] += len(waits)
-        report[_STATUS] = report[_USED] = ALL
+        report.candidates[decision] = len(waits)
+        report.requested[decision] = amount.sum()
+        report.intervals[decision] += len(waits)
+        report.status[decision] = report.used[decision] = ALL
         return np.arange(len(waits))
     runs = running_rows(events)
     queue = Queue(now - jobs.submit[waits], jobs.predicted[waits], amount, fits)
@@ -226,14 +283,14 @@ def look_ahead(events: Events, now: int, settings: PlanSettings, waits: IntArray
     walltimes = Walltimes(nothing, nothing, nothing)
     if literally:
         walltimes = told_apart(queue, running, Walltimes(jobs.walltime[waits], _ends(events, runs, now, True), nothing))
-    found, _ = plan(queue, running, settings, walltimes)
-    report[_PLANNED] = found.candidates
-    report[_REQUESTED] = found.requested
-    report[_GUARANTEES] = found.guarantees
-    report[_INTERVALS] += found.candidates
-    report[_OBJECTIVE] = found.objective
-    report[_STATUS] = report[_USED] = SEARCHED if found.searched else LISTED
-    starts = _with_room(found.start, amount, amounts.free.copy())
+    planned, _ = plan(queue, running, settings, walltimes)
+    report.candidates[decision] = planned.candidates
+    report.requested[decision] = planned.requested
+    report.guarantees[decision] = planned.guarantees
+    report.intervals[decision] += planned.candidates
+    report.objective[decision] = planned.objective
+    report.status[decision] = report.used[decision] = SEARCHED if planned.searched else LISTED
+    starts = _with_room(planned.start, amount, amounts.free.copy())
     if not len(starts) and not len(runs):
         # Nothing else will happen, so the first job that fits must start.
         starts = _first(fits)

@@ -11,18 +11,47 @@ import numpy as np
 
 from ...base import FloatArray, IntArray
 from ..backfilling.job_queue import BLOCK, counts_of, expect_length, jobs_in
-from ..compiled import borrowing, compiled
+from ..compiled import borrowing, compiled, within
 from ..scheduling.selection import copy_range
-from .shadow import CLOCK, PEAK, PEAKS, RUNNING, ShadowJobs, go_on, lengthen, longest_since, replay
+from .shadow import ShadowJobs, counted_state, go_on, lengthen, longest_since, replay, state_of
 
 #: When the expected schedule restarts from the exact one. After at least so many seconds, or after this share of the
 #: exact schedule's lag. So the repeated work is a bounded multiple of the new work.
 _OFTEN, _PART = 3600, 0.25
-#: Numbers of the expected schedule: whether it restarts, and when it last did. Then the first job with a start that may
-#: differ from the exact schedule, and the first job with an uncounted run time.
-ANEW, BEGUN, APART, UNCOUNTED = range(4)
-#: Sums: predicted run times of ended jobs, and their run times, weighted by share of the machine.
-_PREDICTED, _RAN = range(2)
+
+
+class ExpectedCounts(NamedTuple):
+    """State of an expected schedule, each of shape (1,).
+
+    Attributes
+    ----------
+    anew
+        1 if it restarts at the next call, otherwise 0.
+    begun
+        When it last restarted, seconds.
+    apart
+        First job with a start that may differ from the exact schedule.
+    uncounted
+        First job with an uncounted run time.
+    """
+
+    anew: IntArray
+    begun: IntArray
+    apart: IntArray
+    uncounted: IntArray
+
+
+class EndedTimes(NamedTuple):
+    """Sums over ended jobs, weighted by share of the machine: those with predictions below their walltimes, the others.
+
+    Attributes
+    ----------
+    predicted, ran
+        Predicted run times and run times, seconds. Shape (2,).
+    """
+
+    predicted: FloatArray
+    ran: FloatArray
 
 
 class ExpectedShadow(NamedTuple):
@@ -42,9 +71,9 @@ class ExpectedShadow(NamedTuple):
     capacity
         Capacity of the machine, shape (resources,).
     sums
-        Sums of jobs with predictions below their walltimes, and of the others. Shape (2, 2).
+        Block of :class:`EndedTimes`, shape (2, 2).
     numbers
-        State of the schedule.
+        Block of :class:`ExpectedCounts`, shape (4, 1).
     """
 
     predicted: IntArray
@@ -57,11 +86,29 @@ class ExpectedShadow(NamedTuple):
     numbers: IntArray
 
 
+@within
+def _counts(expected: ExpectedShadow) -> ExpectedCounts:
+    block = expected.numbers
+    return ExpectedCounts(block[0], block[1], block[2], block[3])
+
+
+@within
+def _sums(expected: ExpectedShadow) -> EndedTimes:
+    return EndedTimes(expected.sums[0], expected.sums[1])
+
+
+@within
+def starts_anew(expected: ExpectedShadow) -> bool:
+    """Return whether the expected schedule restarts at the next call, for compiled callers."""
+    return bool(_counts(expected).anew[0])
+
+
 def open_expected(jobs: ShadowJobs, capacity: IntArray) -> ExpectedShadow:
     """Return the expectations before any prediction, for a machine of this capacity."""
     predicted, walltime, guessed, counted = np.zeros((4, len(jobs.running)), dtype=np.int64)
-    sums = np.zeros((2, 2))
-    numbers = np.array([1, 0, 0, 0], dtype=np.int64)
+    sums = np.zeros((len(EndedTimes._fields), 2))
+    numbers = np.zeros((len(ExpectedCounts._fields), 1), dtype=np.int64)
+    ExpectedCounts(*numbers).anew[0] = 1
     schedule = _sharing(lengthen(jobs, len(jobs.running))._replace(state=jobs.state.copy()), jobs)
     return ExpectedShadow(predicted, walltime, guessed, counted, schedule, np.maximum(capacity, 1), sums, numbers)
 
@@ -83,19 +130,19 @@ def _sharing(schedule: ShadowJobs, jobs: ShadowJobs) -> ShadowJobs:
     return schedule._replace(queue=queue, known=jobs.known)
 
 
-@compiled
+@borrowing
 def predict(
     jobs: ShadowJobs, expected: ExpectedShadow, rows: IntArray, predicted: IntArray, walltime: IntArray
 ) -> None:
     """Record predictions and walltimes of waiting jobs, seconds, each of shape (waiting,)."""
-    ratios = expected.sums[:, _PREDICTED].copy()
-    for kind in range(2):
-        ratios[kind] = expected.sums[kind, _RAN] / ratios[kind] if ratios[kind] > 0 else 1.0
+    sums = _sums(expected)
+    below = sums.ran[0] / sums.predicted[0] if sums.predicted[0] > 0 else 1.0
+    others = sums.ran[1] / sums.predicted[1] if sums.predicted[1] > 0 else 1.0
     for index in range(len(rows)):
         row = rows[index]
         expected.predicted[row] = predicted[index]
         expected.walltime[row] = walltime[index]
-        guess = round(ratios[int(predicted[index] >= walltime[index])] * predicted[index])
+        guess = round((others if predicted[index] >= walltime[index] else below) * predicted[index])
         expected.guessed[row] = min(max(int(guess), 1), walltime[index])
         # The block index of this schedule is separate, so it needs the new duration too.
         expect_length(expected.jobs.queue, row)
@@ -116,18 +163,28 @@ def longest_wait(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int, now: 
     recent
         A wait counts if the job still waits or started at most this many seconds ago. The same at each call.
     """
-    numbers = expected.numbers
     until = replay(jobs, arrived, now)
     exact = longest_since(jobs, now - recent)
     if until > now:
-        numbers[ANEW] = 1
+        _restart_at_next_call(expected)
         return exact
-    if numbers[ANEW] or now - numbers[BEGUN] > max(_OFTEN, _PART * (now - jobs.state[CLOCK])):
+    if _restarts(expected, now, counted_state(jobs).clock[0]):
         _learn(jobs, expected, arrived)
-        _begin(jobs, expected)
-        numbers[ANEW], numbers[BEGUN] = 0, now
+        _begin(jobs, expected, now)
     go_on(expected.jobs, arrived, now, expected.guessed)
     return max(exact, longest_since(expected.jobs, now - recent))
+
+
+@borrowing
+def _restart_at_next_call(expected: ExpectedShadow) -> None:
+    _counts(expected).anew[0] = 1
+
+
+@borrowing
+def _restarts(expected: ExpectedShadow, now: int, exact: int) -> bool:
+    """Return whether the expected schedule restarts, given the time that the exact schedule has reached."""
+    counts = _counts(expected)
+    return bool(counts.anew[0] or now - counts.begun[0] > max(_OFTEN, _PART * (now - exact)))
 
 
 @borrowing
@@ -135,9 +192,9 @@ def _learn(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int) -> None:
     """Add newly ended jobs to the sums."""
     counted = expected.counted
     predicted = expected.predicted
-    numbers = expected.numbers
+    sums, uncounted = _sums(expected), _counts(expected).uncounted
     runtime = jobs_in(jobs.queue).runtime
-    for job in range(numbers[UNCOUNTED], arrived):
+    for job in range(uncounted[0], arrived):
         if not jobs.known[job] or counted[job]:
             continue
         counted[job] = 1
@@ -145,30 +202,31 @@ def _learn(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int) -> None:
             part = 0.0
             for resource in range(len(expected.capacity)):
                 part = max(part, jobs.queue.amount[job, resource] / expected.capacity[resource])
-            sums = expected.sums[int(predicted[job] >= expected.walltime[job])]
-            sums[_PREDICTED] += part * predicted[job]
-            sums[_RAN] += part * runtime[job]
-    while numbers[UNCOUNTED] < arrived and counted[numbers[UNCOUNTED]]:
-        numbers[UNCOUNTED] += 1
+            kind = int(predicted[job] >= expected.walltime[job])
+            sums.predicted[kind] += part * predicted[job]
+            sums.ran[kind] += part * runtime[job]
+    while uncounted[0] < arrived and counted[uncounted[0]]:
+        uncounted[0] += 1
 
 
 @borrowing
-def _begin(jobs: ShadowJobs, expected: ExpectedShadow) -> None:
+def _begin(jobs: ShadowJobs, expected: ExpectedShadow, now: int) -> None:
     """Restart the expected schedule from the exact one. Copies only what may differ."""
-    first = expected.numbers[APART]
-    state = jobs.state
+    counts, state = _counts(expected), state_of(jobs)
+    first = counts.apart[0]
     queue = jobs.queue
     schedule = expected.jobs
     last = max(counts_of(queue).rows[0], counts_of(schedule.queue).rows[0])
     copy_range(queue.start, schedule.queue.start, first, last)
-    copy_range(jobs.running, schedule.running, 0, state[RUNNING])
-    copy_range(jobs.peaks, schedule.peaks, state[PEAK], state[PEAKS])
+    copy_range(jobs.running, schedule.running, 0, state.running[0])
+    copy_range(jobs.peaks, schedule.peaks, state.first_peak[0], state.end_of_peaks[0])
     for block in range(first // BLOCK, last // BLOCK + 1):
         for resource in range(queue.least_amount.shape[1]):
             schedule.queue.least_amount[block, resource] = queue.least_amount[block, resource]
         for kind in range(len(queue.least_times)):
             schedule.queue.least_times[kind, block] = queue.least_times[kind, block]
-    copy_range(state, schedule.state, 0, len(state))
+    copy_range(jobs.state, schedule.state, 0, len(jobs.state))
     for counter in range(len(queue.numbers)):
         schedule.queue.numbers[counter, 0] = queue.numbers[counter, 0]
-    expected.numbers[APART] = counts_of(queue).head[0]
+    counts.apart[0] = counts_of(queue).head[0]
+    counts.anew[0], counts.begun[0] = 0, now

@@ -18,12 +18,33 @@ from ..backfilling.job_queue import (
     next_allowed,
     open_queue,
 )
-from ..compiled import borrowing, compiled
+from ..compiled import borrowing, compiled, within
 
-#: Entries of `ShadowJobs.state`.
-RUNNING, CLOCK, PEAK, PEAKS = range(4)
-#: Begin of the free amounts in it.
-HEADER = 4
+
+class ShadowState(NamedTuple):
+    """State of a shadow: counters, each of shape (1,), and amounts.
+
+    Attributes
+    ----------
+    running
+        Running jobs.
+    clock
+        Time that the shadow has reached, seconds.
+    first_peak, end_of_peaks
+        The entries of :attr:`ShadowJobs.peaks` in use, half-open.
+    free
+        Free amounts, shape (resources,).
+    """
+
+    running: IntArray
+    clock: IntArray
+    first_peak: IntArray
+    end_of_peaks: IntArray
+    free: IntArray
+
+
+#: Counters of :class:`ShadowState`.
+_COUNTERS = len(ShadowState._fields) - 1
 
 
 class ShadowJobs(NamedTuple):
@@ -44,12 +65,12 @@ class ShadowJobs(NamedTuple):
     running
         Jobs that run in the shadow, by predicted end, in the first entries. Shape (jobs,).
     peaks
-        Jobs that started in the shadow, in order, each with a longer wait than all later ones. In the entries from
-        `PEAK` to `PEAKS` of `state`. Shape (jobs,), or (0,) if not needed.
+        Jobs that started in the shadow, in order, each with a longer wait than all later ones, in the entries that
+        :class:`ShadowState` names. Shape (jobs,), or (0,) if not needed.
     scratch
         Buffer for decisions, shape (3, jobs + 1).
     state
-        Number of running jobs, clock, begin and end of the peaks, then the free amounts.
+        Block of :class:`ShadowState`, one entry per counter, then the free amounts. Shape (4 + resources,).
     closed
         Begin and end of the times when the whole machine is closed, seconds, by begin. Shape (windows, 2).
     """
@@ -61,6 +82,11 @@ class ShadowJobs(NamedTuple):
     scratch: IntArray
     state: IntArray
     closed: IntArray
+
+    @property
+    def now(self) -> ShadowState:
+        """The state by name, for callers in Python."""
+        return _state(self.state)
 
     @property
     def submit(self) -> IntArray:
@@ -83,11 +109,30 @@ class ShadowJobs(NamedTuple):
         return self.queue.jobs.runtime
 
 
+def _state(block: IntArray) -> ShadowState:
+    return ShadowState(block[:1], block[1:2], block[2:3], block[3:4], block[4:])
+
+
+_borrowed_state = within(_state)
+_counted_state = compiled(_state)
+
+
+@within
+def state_of(jobs: ShadowJobs) -> ShadowState:
+    """Return the state by name, for compiled callers that :func:`.borrowing` compiles."""
+    return _borrowed_state(jobs.state)
+
+
+@compiled
+def counted_state(jobs: ShadowJobs) -> ShadowState:
+    """Return the state by name, with reference counts, for compiled callers that create arrays."""
+    return _counted_state(jobs.state)
+
+
 def open_shadow(capacity: IntArray, now: int, rows: int = 0) -> ShadowJobs:
     """Return a shadow that begins at `now`, with room for `rows` jobs, on a machine of this capacity."""
-    state = np.zeros(HEADER + len(capacity), dtype=np.int64)
-    state[CLOCK] = now
-    state[HEADER:] = capacity
+    state = np.concatenate((np.zeros(_COUNTERS, dtype=np.int64), capacity))
+    _state(state).clock[0] = now
     queue = open_queue(rows, len(capacity))
     known, running, peaks = np.zeros((3, rows), dtype=np.int64)
     queue.start[:] = WAITS
@@ -100,13 +145,13 @@ def begin_with(jobs: ShadowJobs, running: IntArray, start: IntArray) -> None:
     jobs.queue.start[running] = start
     jobs.running[:count] = running
     counts = jobs.queue.counts
-    counts.rows[0] = counts.head[0] = jobs.state[RUNNING] = count
-    jobs.state[HEADER:] -= jobs.queue.amount[running].sum(axis=0)
+    counts.rows[0] = counts.head[0] = jobs.now.running[0] = count
+    jobs.now.free[:] -= jobs.queue.amount[running].sum(axis=0)
 
 
 def lengthen(jobs: ShadowJobs, rows: int) -> ShadowJobs:
     """Return the same shadow with room for `rows` jobs."""
-    made = open_shadow(jobs.state[HEADER:], 0, rows)
+    made = open_shadow(jobs.now.free, 0, rows)
     before = len(jobs.running)
     blocks = len(jobs.queue.least_amount)
     made.queue.columns[:, :before] = jobs.queue.columns
@@ -150,11 +195,12 @@ def go_on(jobs: ShadowJobs, arrived: int, now: int, guessed: IntArray) -> int:
     -------
     Time of the next possible event. If it is later than now, the shadow is up to date.
     """
+    clock = counted_state(jobs).clock
     while True:
         time, unknown = next_event(jobs, arrived, guessed)
         if time > now or unknown <= time:
             return int(min(time, unknown))
-        jobs.state[CLOCK] = time
+        clock[0] = time
         complete(jobs, time, guessed)
         _arrive(jobs, arrived, time)
         easy(jobs, time)
@@ -174,18 +220,19 @@ def longest_since(jobs: ShadowJobs, since: int) -> int:
 
     `since` must never fall between calls: jobs that started before are removed.
     """
-    state = jobs.state
+    state = state_of(jobs)
+    first = state.first_peak
     peaks = jobs.peaks
     counts = counts_of(jobs.queue)
     longest = 0
     start = jobs.queue.start
     submit = jobs_in(jobs.queue).submit
-    while state[PEAK] < state[PEAKS] and start[peaks[state[PEAK]]] < since:
-        state[PEAK] += 1
-    if state[PEAK] < state[PEAKS]:
-        longest = start[peaks[state[PEAK]]] - submit[peaks[state[PEAK]]]
+    while first[0] < state.end_of_peaks[0] and start[peaks[first[0]]] < since:
+        first[0] += 1
+    if first[0] < state.end_of_peaks[0]:
+        longest = start[peaks[first[0]]] - submit[peaks[first[0]]]
     if counts.head[0] < counts.rows[0]:
-        longest = max(longest, state[CLOCK] - submit[counts.head[0]])
+        longest = max(longest, state.clock[0] - submit[counts.head[0]])
     return int(longest)
 
 
@@ -194,9 +241,9 @@ def next_event(jobs: ShadowJobs, arrived: int, guessed: IntArray) -> tuple[int, 
     """Return the next arrival or end in the shadow, and the earliest end that is unknown."""
     queued, counts = jobs_in(jobs.queue), counts_of(jobs.queue)
     start = jobs.queue.start
-    state = jobs.state
+    state = state_of(jobs)
     running = jobs.running
-    clock = state[CLOCK]
+    clock = state.clock[0]
     time = NEVER
     unknown = NEVER
     if counts.rows[0] < arrived:
@@ -204,7 +251,7 @@ def next_event(jobs: ShadowJobs, arrived: int, guessed: IntArray) -> tuple[int, 
     window = _window(jobs, clock)
     if counts.head[0] < counts.rows[0] and window < len(jobs.closed):
         time = min(time, jobs.closed[window, 1])
-    for index in range(state[RUNNING]):
+    for index in range(state.running[0]):
         row = running[index]
         end = max(start[row] + _stay(jobs, row, guessed), clock)
         if jobs.known[row] or len(guessed) > 0:
@@ -241,19 +288,19 @@ def _stay(jobs: ShadowJobs, row: int, guessed: IntArray) -> int:
 def complete(jobs: ShadowJobs, time: int, guessed: IntArray) -> None:
     """End the jobs that end by `time`."""
     queue = jobs.queue
-    state = jobs.state
+    state = state_of(jobs)
     running = jobs.running
     kept = 0
-    for index in range(state[RUNNING]):
+    for index in range(state.running[0]):
         row = running[index]
         certain = jobs.known[row] or len(guessed) > 0
         if certain and queue.start[row] + _stay(jobs, row, guessed) <= time:
             for resource in range(queue.amount.shape[1]):
-                state[HEADER + resource] += queue.amount[row, resource]
+                state.free[resource] += queue.amount[row, resource]
         else:
             running[kept] = row
             kept += 1
-    state[RUNNING] = kept
+    state.running[0] = kept
 
 
 @compiled
@@ -261,12 +308,13 @@ def easy(jobs: ShadowJobs, now: int) -> None:
     """Start jobs from the head of the queue, then those that do not delay the first one that does not fit."""
     queue = jobs.queue
     scratch = jobs.scratch
-    free = jobs.state[HEADER:].copy()
+    state = counted_state(jobs)
+    free = state.free.copy()
     if not _any_fits(queue, free):
         return
     _sort(jobs)
     _list_ends(jobs)
-    count = jobs.state[RUNNING]
+    count = state.running[0]
     nothing = queue.amount[:0]
     room = Room(free, scratch[0], scratch[1], nothing, np.empty_like(free), scratch[2], jobs.closed, _window(jobs, now))
     chosen = backfill(queue, room, count, now, False, False)
@@ -285,7 +333,7 @@ def _any_fits(queue: JobQueue, free: IntArray) -> bool:
 def _list_ends(jobs: ShadowJobs) -> None:
     """Write the predicted ends of running jobs to the buffer, latest first, and their rows."""
     predicted, scratch = jobs_in(jobs.queue).predicted, jobs.scratch
-    count = jobs.state[RUNNING]
+    count = state_of(jobs).running[0]
     for index in range(count):
         row = jobs.running[index]
         scratch[0, count - 1 - index] = jobs.queue.start[row] + predicted[row]
@@ -298,7 +346,7 @@ def _sort(jobs: ShadowJobs) -> None:
     running = jobs.running
     start = jobs.queue.start
     duration = jobs_in(jobs.queue).predicted
-    for index in range(1, jobs.state[RUNNING]):
+    for index in range(1, state_of(jobs).running[0]):
         row = running[index]
         end, place = start[row] + duration[row], index
         while place > 0 and start[running[place - 1]] + duration[running[place - 1]] > end:
@@ -317,12 +365,12 @@ def start_job(jobs: ShadowJobs, row: int, now: int) -> None:
 @borrowing
 def _put_on_machine(jobs: ShadowJobs, row: int, now: int) -> None:
     """Run a job that has left the queue."""
-    queue, state = jobs.queue, jobs.state
+    queue, state = jobs.queue, state_of(jobs)
     queue.start[row] = now
-    jobs.running[state[RUNNING]] = row
-    state[RUNNING] += 1
+    jobs.running[state.running[0]] = row
+    state.running[0] += 1
     for resource in range(queue.amount.shape[1]):
-        state[HEADER + resource] -= queue.amount[row, resource]
+        state.free[resource] -= queue.amount[row, resource]
     if len(jobs.peaks):
         _rise(jobs, row)
 
@@ -330,15 +378,16 @@ def _put_on_machine(jobs: ShadowJobs, row: int, now: int) -> None:
 @borrowing
 def _rise(jobs: ShadowJobs, row: int) -> None:
     """Append a starting job to the peaks, after removing those that did not wait longer."""
-    state = jobs.state
+    state = state_of(jobs)
+    end = state.end_of_peaks
     peaks = jobs.peaks
     start = jobs.queue.start
     submit = jobs_in(jobs.queue).submit
     wait = start[row] - submit[row]
-    while state[PEAK] < state[PEAKS]:
-        last = peaks[state[PEAKS] - 1]
+    while state.first_peak[0] < end[0]:
+        last = peaks[end[0] - 1]
         if start[last] - submit[last] > wait:
             break
-        state[PEAKS] -= 1
-    peaks[state[PEAKS]] = row
-    state[PEAKS] += 1
+        end[0] -= 1
+    peaks[end[0]] = row
+    end[0] += 1

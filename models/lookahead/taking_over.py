@@ -22,8 +22,8 @@ from ..backfilling.job_queue import (
 )
 from ..compiled import borrowing, compiled
 from ..scheduling.selection import copy_range
-from .expected_shadow import ANEW, ExpectedShadow
-from .shadow import CLOCK, HEADER, RUNNING, ShadowJobs, complete, easy, next_event, start_job
+from .expected_shadow import ExpectedShadow, starts_anew
+from .shadow import ShadowJobs, complete, counted_state, easy, next_event, start_job
 
 #: Number of oldest waiting jobs to simulate until they start.
 MOST_AHEAD = 64
@@ -80,11 +80,7 @@ def standing(
         rows[row] = runs[place]
         start[row] = started[place]
         running[place] = row
-    state = np.zeros(HEADER + resources, dtype=np.int64)
     nobody = np.zeros(0, dtype=np.int64)
-    state[RUNNING], state[CLOCK] = len(runs), now
-    for resource in range(resources):
-        state[HEADER + resource] = free[resource]
     columns = np.zeros((len(jobs.queue.columns), len(rows)), dtype=np.int64)
     for column in range(len(columns)):
         columns[column] = jobs.queue.columns[column][rows]
@@ -99,8 +95,18 @@ def standing(
     )
     _enter(queue, waiting)
     made = ShadowJobs(
-        queue, jobs.known[rows], running, nobody, np.zeros((3, len(rows) + 1), dtype=np.int64), state, jobs.closed
+        queue,
+        jobs.known[rows],
+        running,
+        nobody,
+        np.zeros((3, len(rows) + 1), dtype=np.int64),
+        np.zeros(len(jobs.state), dtype=np.int64),
+        jobs.closed,
     )
+    state = counted_state(made)
+    state.running[0], state.clock[0] = len(runs), now
+    for resource in range(resources):
+        state.free[resource] = free[resource]
     return Standing(made, expected.guessed[rows], expected.predicted[rows])
 
 
@@ -120,19 +126,19 @@ def longest_ahead(jobs: ShadowJobs, expected: ExpectedShadow, now: int) -> int:
 
     The schedules must have been advanced to `now`, as by :func:`.longest_wait`.
     """
-    schedule = jobs if expected.numbers[ANEW] else expected.jobs
-    queue, state = schedule.queue, schedule.state
-    runs = schedule.running[: state[RUNNING]]
-    stands = standing(jobs, expected, waiting_rows(queue), runs, queue.start[runs], state[HEADER:], now)
+    schedule = jobs if starts_anew(expected) else expected.jobs
+    queue, state = schedule.queue, counted_state(schedule)
+    runs = schedule.running[: state.running[0]]
+    stands = standing(jobs, expected, waiting_rows(queue), runs, queue.start[runs], state.free, now)
     return _longest(stands, NEVER)
 
 
 @compiled
 def all_safe(stands: Standing, starts: IntArray, bound: int) -> bool:
     """Return whether EASY could still take over after all these starts. See :func:`safe_starts`."""
-    tried = _copied(stands)
+    tried, now = _copied(stands), _now(stands.jobs)
     for place in starts:
-        start_job(tried.jobs, place, stands.jobs.state[CLOCK])
+        start_job(tried.jobs, place, now)
     return _longest(tried, bound) <= bound
 
 
@@ -158,7 +164,7 @@ def safe_starts(stands: Standing, starts: IntArray, bound: int) -> IntArray:
     Positions in the queue, in order.
     """
     jobs = stands.jobs
-    now = stands.jobs.state[CLOCK]
+    now = _now(jobs)
     if all_safe(stands, starts, bound):
         return starts
     longest = _at_once(stands, NEVER)
@@ -186,10 +192,16 @@ def safe_starts(stands: Standing, starts: IntArray, bound: int) -> IntArray:
 
 
 @compiled
+def _now(jobs: ShadowJobs) -> int:
+    """Return the time that a schedule has reached, seconds."""
+    return int(counted_state(jobs).clock[0])
+
+
+@compiled
 def _at_once(stands: Standing, bound: int) -> int:
     """Return the longest wait if EASY takes over now, before the next event. Or the first wait above the bound."""
     tried = _copied(stands)
-    easy(tried.jobs, tried.jobs.state[CLOCK])
+    easy(tried.jobs, _now(tried.jobs))
     return _longest(tried, bound)
 
 
@@ -214,7 +226,7 @@ def _longest(stands: Standing, bound: int) -> int:
     """Run EASY until the oldest jobs have started. Return their longest wait, or the first above the bound."""
     jobs = stands.jobs
     queue = stands.jobs.queue
-    state = stands.jobs.state
+    clock = counted_state(jobs).clock
     longest = 0
     _shorten(queue)
     while True:
@@ -224,7 +236,7 @@ def _longest(stands: Standing, bound: int) -> int:
         if time == NEVER:
             return int(NEVER)  # No job runs or starts, so nothing would ever change.
         longest = max(longest, time - _oldest_submit(queue))
-        state[CLOCK] = time
+        clock[0] = time
         complete(jobs, time, stands.guessed)
         easy(jobs, time)
 

@@ -8,7 +8,7 @@ import pytest
 from hpcdispatch.dispatchers import create_dispatcher
 from hpcdispatch.dispatchers.lookahead.history import History
 from hpcdispatch.dispatchers.protocol import id_of
-from hpcdispatch.models.lookahead.shadow import CLOCK, longest_since
+from hpcdispatch.models.lookahead.shadow import longest_since
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import Job, Machine, Provenance, Workload, generate
 
@@ -30,11 +30,11 @@ class Watched:
         actions = self.over.dispatch(state)
         self.history.see(state)
         longest = self.history.longest_wait(state.now)
-        upto = self.history.jobs.state
+        upto = self.history.jobs.now.clock
         known = longest_since(self.history.jobs, 0)
         if known < longest:
-            upto = self.history.expected.jobs.state
-        self.noted.append((int(upto[CLOCK]), int(known), longest))
+            upto = self.history.expected.jobs.now.clock
+        self.noted.append((int(upto[0]), int(known), longest))
         self.history.start(id_of(action.job) for action in actions)
         return actions
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hpcdispatch.models.backfilling.job_queue import BLOCK, WAITS, LeastTimes, expect_length
-from hpcdispatch.models.lookahead.expected_shadow import ANEW, BEGUN, longest_wait, open_expected, predict
-from hpcdispatch.models.lookahead.shadow import CLOCK, begin_with, go_on, longest_since, open_shadow, replay
+from hpcdispatch.models.lookahead.expected_shadow import ExpectedCounts, longest_wait, open_expected, predict
+from hpcdispatch.models.lookahead.shadow import begin_with, go_on, longest_since, open_shadow, replay
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import generate
 
@@ -39,7 +39,7 @@ class TestShadow:
         assert 100 < done.sum() < 400
         assert (jobs.queue.start[done] == self.easy["start"].to_numpy()[done]).all()
         first_unknown = self.easy["start"].to_numpy()[200:].min()
-        assert jobs.state[CLOCK] <= first_unknown + 1
+        assert jobs.now.clock[0] <= first_unknown + 1
         jobs.run[200:] = self.workload.frame()["runtime"][200:]
         jobs.known[200:] = 1
         replay(jobs, 400, 10**9)
@@ -49,7 +49,7 @@ class TestShadow:
         jobs = shadow_of(self.workload, 400)
         now = int(self.easy["start"].median())
         replay(jobs, 400, now)
-        assert jobs.state[CLOCK] <= now
+        assert jobs.now.clock[0] <= now
         assert (jobs.queue.start <= now).all()
 
     @pytest.mark.parametrize("recent", [0, 5_000, 50_000, 10**9])
@@ -115,7 +115,8 @@ class TestExpected:
             schedule = expected.jobs
             rows = np.flatnonzero(schedule.queue.start[: schedule.queue.counts.rows[0]] == WAITS)
             assert (LeastTimes(*schedule.queue.least_times).predicted[rows // BLOCK] <= jobs.duration[rows]).all()
-            if expected.numbers[BEGUN] == now and not expected.numbers[ANEW]:
+            counts = ExpectedCounts(*expected.numbers)
+            if counts.begun[0] == now and not counts.anew[0]:
                 begun += 1
                 queue = jobs.queue._replace(
                     **{
