@@ -17,7 +17,7 @@ from ..dispatchers import Dispatcher, Start
 from ..models.backfilling.job_queue import waiting_rows
 from ..models.events.events import running_rows
 from ..models.events.observations import Observation
-from ..models.events.steps import BEGIN, PASS, arrays_of, events_of, step, take_allowed
+from ..models.events.steps import BEGIN, COSTS, PASS, arrays_of, events_of, step, take_allowed
 from ..predictors import Predictor
 from ..simulation import Result, simulate
 from ..simulation.decided_outside import DecidedOutside
@@ -29,8 +29,6 @@ from .rules import Rules
 from .snapshots import EnvironmentSnapshot, checked
 from .terminal_rewards import quick_metric
 
-#: Rewards that are paid as jobs start, with their indices in the costs of a simulation.
-COSTS = ("wait", "turnaround", "slowdown", "bounded_slowdown")
 Reward = str | Callable[[Result], float]
 Visible = NDArray[np.int32]
 WORKLOAD = "lublin:jobs=10000,processors=256"
@@ -311,8 +309,8 @@ class _Episode:
         Whether there is no further decision.
     now
         Time, seconds.
-    costs
-        As in :class:`.ParallelSimulations`, with what has been paid. Shape (5,).
+    costs, paid
+        As in :class:`.ParallelSimulations`. Shape (4,), and a number.
     """
 
     def __init__(self, rules: Rules, episodes: Episodes, stretch: EpisodeJobs) -> None:
@@ -324,7 +322,8 @@ class _Episode:
         self._runtimes = self._part.columns.runtime
         self.over = False
         self.now = 0
-        self.costs = np.zeros(5)
+        self.costs = np.zeros(len(COSTS))
+        self.paid = 0.0
         self.state: Any = None
 
     def begin(self) -> None:
@@ -355,7 +354,7 @@ class _Episode:
         """Add the costs of a starting job."""
         run, wait = float(self._runtimes[job.order]), float(self.now - job.job.submit)
         stretch = (wait + run) / np.maximum(run, (1.0, 10.0))
-        self.costs[:4] += wait, wait + run, max(1.0, stretch[0]), max(1.0, stretch[1])
+        self.costs += wait, wait + run, max(1.0, stretch[0]), max(1.0, stretch[1])
 
     def result(self, stretch: EpisodeJobs) -> Result:
         """Return the records."""
@@ -412,8 +411,8 @@ class EngineSimulations(Simulations):
             if action != BEGIN:
                 stretch = self.stretches[place]
                 assert stretch is not None
-                self.rewards[place] = (episode.costs[4] - episode.costs[self._cost]) / stretch.decided
-                episode.costs[4] = episode.costs[self._cost]
+                self.rewards[place] = (episode.paid - episode.costs[self._cost]) / stretch.decided
+                episode.paid = float(episode.costs[self._cost])
                 self.ended[place] = episode.over
 
     def _show(self, place: int, episode: _Episode) -> None:

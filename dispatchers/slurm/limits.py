@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...base import IntArray
-from ...models.slurm.limits import UNLIMITED
+from ...models.slurm.limits import ARRAY_TASKS, UNLIMITED
 from ...workloads import Job, Machine
 from ...workloads.slurm_conf import SlurmSite
 from ...workloads.slurm_limits import JOBS, MINUTES, SiteLimits, SlurmLimits
@@ -222,14 +223,14 @@ class Arrays:
         """Return the array of each job by position in the trace, -1 for none."""
         return np.array([self._of.get(place, -1) for place in order.tolist()] if self._of else [-1] * len(order), int)
 
-    def room(self, state: State) -> IntArray:
-        """Return how many more tasks of each array may run and may reserve nodes. Shape (arrays, 2)."""
+    def room(self, state: State) -> NDArray[np.void]:
+        """Return how many more tasks of each array may run and may reserve nodes, of type :data:`.ARRAY_TASKS`."""
         # A job that runs when the simulation begins has never joined the queue.
         running = [self.add(each.order, each.job) for each in state.running if each.job.array] if self._most else []
-        left = np.empty((len(self._most), 2), np.int64)
-        left[:, 0] = self._most
-        left[:, 1] = self._reserved
-        np.subtract.at(left[:, 0], running, 1)
+        left = np.empty(len(self._most), ARRAY_TASKS)
+        left["run"] = self._most
+        left["reserve"] = self._reserved
+        np.subtract.at(left["run"], running, 1)
         return left
 
     def first(self, order: IntArray, most: int) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...base import BoolArray, IntArray
 from ...models.slurm.backfill import backfill_pass
@@ -397,6 +398,6 @@ class _Turn:
     state: State
     free: IntArray
     room: IntArray
-    tasks: IntArray
+    tasks: NDArray[np.void]
     actions: list[Action]
     started: list[SlurmRun] = field(default_factory=list)

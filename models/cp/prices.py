@@ -7,6 +7,7 @@ Mathematical Programming 6, 1974). Prices make jobs independent. The start of ea
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...base import FloatArray, IntArray
 from ..compiled import borrowing
@@ -18,10 +19,10 @@ from .packing import slots_asked
 STEPS, INTERVALS = 60, 48
 #: Most demands with a price for slots on the nodes now.
 DEMANDS = 12
-#: Rows of what a job pays: until an edge, and per second after it.
-UNTIL, EACH_SECOND = range(2)
-#: Rows of bounds for a job that starts now, or later.
-NOW, LATER = range(2)
+#: What a job pays: until an edge, and per second after it.
+PAYMENT = np.dtype([("until", np.float64), ("each_second", np.float64)])
+#: Of a job that starts now, or later: the bound of all schedules, and its own least cost.
+STARTS = np.dtype([(name, np.float64) for name in ("now", "later", "cost_now", "cost_later")])
 
 
 class CostBounds(NamedTuple):
@@ -79,7 +80,7 @@ def price_bounds(problem: Problem, starts: IntArray, cost: int, steps: int = STE
     jobs, kind = _kinds(problem, np.concatenate((problem.need[:, asked], slots), axis=1))
     there = np.ascontiguousarray(rooms.T, np.float64)
     count = len(jobs.many)
-    ends = np.empty((4, count))
+    ends = np.empty(count, dtype=STARTS)
     # Capacity of an interval is the sum over its seconds, a relaxation of the capacity per second.
     best = ascend(
         jobs,
@@ -87,16 +88,15 @@ def price_bounds(problem: Problem, starts: IntArray, cost: int, steps: int = STE
         there,
         np.zeros_like(there),
         np.zeros_like(there),
-        np.zeros((2, len(edges))),
+        np.zeros(len(edges), dtype=PAYMENT),
         np.empty(count, dtype=np.int64),
         ends,
         float(cost),
         steps,
     )
-    now, later = ends[NOW], ends[LATER]
     slack = 1e-9 * abs(best) + 1e-6
     alone = problem.cost(problem.earliest)
-    return CostBounds(max(alone, int(np.ceil(best - slack))), now[kind] - slack, later[kind] - slack)
+    return CostBounds(max(alone, int(np.ceil(best - slack))), ends["now"][kind] - slack, ends["later"][kind] - slack)
 
 
 def _room(times: IntArray, free: IntArray, edges: IntArray) -> IntArray:
@@ -158,13 +158,13 @@ def ascend(
     room: FloatArray,
     price: FloatArray,
     use: FloatArray,
-    paid: FloatArray,
+    paid: NDArray[np.void],
     starts: IntArray,
-    ends: FloatArray,
+    ends: NDArray[np.void],
     cost: float,
     steps: int,
 ) -> float:
-    """Return the best bound. Write the bounds per job to ``ends[NOW]`` and ``ends[LATER]``.
+    """Return the best bound. Write the bounds of each job to `ends`.
 
     Parameters
     ----------
@@ -173,9 +173,9 @@ def ascend(
     price, use
         Price and use of each resource in each interval, shaped like `room`. Prices start at zero.
     paid
-        Buffer for what a job pays until each edge and per second after it. Shape (2, edges), zeros.
+        Buffer for what a job pays, of type :data:`PAYMENT`. Shape (edges,), zeros.
     starts, ends
-        Buffers for the cheapest start of each job, shape (jobs,). And for bounds and costs, shape (4, jobs).
+        Buffers for the cheapest start of each job, and for bounds and costs, of type :data:`STARTS`. Shape (jobs,).
     cost, steps
         Cost of a schedule, and number of steps.
     """
@@ -191,9 +191,9 @@ def ascend(
         if bound > best:
             vain, best = 0, bound
             for job in range(len(starts)):
-                least = min(ends[2, job], ends[3, job])
-                ends[NOW, job] = bound - least + ends[2, job]
-                ends[LATER, job] = bound - least + ends[3, job]
+                least = min(ends[job].cost_now, ends[job].cost_later)
+                ends[job].now = bound - least + ends[job].cost_now
+                ends[job].later = bound - least + ends[job].cost_later
         else:
             vain += 1
             if vain == 8:
@@ -221,7 +221,12 @@ def ascend(
 
 @borrowing
 def _priced(
-    jobs: EqualJobs, edges: IntArray, price: FloatArray, paid: FloatArray, starts: IntArray, ends: FloatArray
+    jobs: EqualJobs,
+    edges: IntArray,
+    price: FloatArray,
+    paid: NDArray[np.void],
+    starts: IntArray,
+    ends: NDArray[np.void],
 ) -> float:
     """Return the sum of the least costs.
 
@@ -233,27 +238,27 @@ def _priced(
         due = jobs.due[job]
         duration = jobs.duration[job]
         for edge in range(last):
-            paid[EACH_SECOND, edge] = 0.0
+            paid[edge].each_second = 0.0
         for place in range(jobs.asked[job, -1]):
             resource = jobs.asked[job, place]
             need = jobs.need[job, jobs.asked[job, place]]
             for edge in range(last):
-                paid[EACH_SECOND, edge] += need * price[resource, edge]
+                paid[edge].each_second += need * price[resource, edge]
         for edge in range(last):
-            paid[UNTIL, edge + 1] = paid[UNTIL, edge] + paid[EACH_SECOND, edge] * (edges[edge + 1] - edges[edge])
+            paid[edge + 1].until = paid[edge].until + paid[edge].each_second * (edges[edge + 1] - edges[edge])
         first = np.inf
         lowest = max(jobs.earliest[job], jobs.later[0])
         if not jobs.earliest[job]:
-            first = weight * max(-due, 0) + (_paid(duration, edges, paid) - paid[UNTIL, 0])
+            first = weight * max(-due, 0) + (_paid(duration, edges, paid) - paid[0].until)
         second, when = _best_later(lowest, weight, due, duration, edges, paid)
         starts[job] = 0 if first <= second else when
-        ends[2, job], ends[3, job] = first, second
+        ends[job].cost_now, ends[job].cost_later = first, second
         total += jobs.many[job] * min(first, second)
     return total
 
 
 @borrowing
-def _paid(time: int, edges: IntArray, paid: FloatArray) -> float:
+def _paid(time: int, edges: IntArray, paid: NDArray[np.void]) -> float:
     """Return what a job pays from now until `time`."""
     edge, end = 0, len(edges)
     while end - edge > 1:
@@ -262,15 +267,15 @@ def _paid(time: int, edges: IntArray, paid: FloatArray) -> float:
             edge = middle
         else:
             end = middle
-    value: float = paid[UNTIL, edge]
+    value: float = paid[edge].until
     if edge < len(edges) - 1:
-        value += (time - edges[edge]) * paid[EACH_SECOND, edge]
+        value += (time - edges[edge]) * paid[edge].each_second
     return value
 
 
 @borrowing
 def _best_later(
-    lowest: int, weight: float, due: int, duration: int, edges: IntArray, paid: FloatArray
+    lowest: int, weight: float, due: int, duration: int, edges: IntArray, paid: NDArray[np.void]
 ) -> tuple[float, int]:
     """Return the least cost of a start at or after a time, and that start.
 
@@ -289,20 +294,20 @@ def _best_later(
         if start > lowest:
             while ahead < last and edges[ahead + 1] <= start + duration:
                 ahead += 1
-            until = paid[UNTIL, ahead]
+            until = paid[ahead].until
             if ahead < last:
-                until += (start + duration - edges[ahead]) * paid[EACH_SECOND, ahead]
-            cost = weight * max(start - due, 0) + (until - paid[UNTIL, edge])
+                until += (start + duration - edges[ahead]) * paid[ahead].each_second
+            cost = weight * max(start - due, 0) + (until - paid[edge].until)
             if cost < best:
                 best, when = cost, start
         start -= duration
         if start > lowest:
             while behind < last and edges[behind + 1] <= start:
                 behind += 1
-            until = paid[UNTIL, behind]
+            until = paid[behind].until
             if behind < last:
-                until += (start - edges[behind]) * paid[EACH_SECOND, behind]
-            cost = weight * max(start - due, 0) + (paid[UNTIL, edge] - until)
+                until += (start - edges[behind]) * paid[behind].each_second
+            cost = weight * max(start - due, 0) + (paid[edge].until - until)
             if cost < best:
                 best, when = cost, start
     if due > lowest:

@@ -42,8 +42,8 @@ PICK, BACKFILL, INSPECT, SELECT, TWO_LEVELS = range(5)
 NOTHING, IN_ORDER, SHORTEST_FIRST, BY_POLICY = range(4)
 #: Order of the next job if the policy chooses it.
 CHOSEN = 99
-#: Entry of the costs after those of :func:`_count`: what has been paid as rewards.
-_PAID = 4
+#: Costs that rewards may pay, in the order of the sums over started jobs.
+COSTS = ("wait", "turnaround", "slowdown", "bounded_slowdown")
 #: Values for no action: before the first decision, and to skip a simulation.
 BEGIN, PASS = -1, -2
 #: Least run time in a bounded slowdown, seconds.
@@ -132,6 +132,7 @@ class One(NamedTuple):
     events: Events
     numbers: IntArray
     costs: FloatArray
+    paid: FloatArray
     rows: IntArray
     put_off: IntArray
     started: IntArray
@@ -154,8 +155,9 @@ class ParallelSimulations(NamedTuple):
     numbers
         Blocks of :class:`Stage`, shape (simulations, 12, 1).
     costs
-        Sums over started jobs: wait and turnaround, seconds, slowdown, and bounded slowdown. Then what has been paid.
-        Shape (simulations, 5).
+        Sums of :data:`COSTS` over started jobs, times in seconds. Shape (simulations, 4).
+    paid
+        What has been paid as rewards, shape (simulations, 1).
     rows
         Rows of the visible jobs, shape (simulations, most).
     put_off
@@ -183,6 +185,7 @@ class ParallelSimulations(NamedTuple):
     events: Events
     numbers: IntArray
     costs: FloatArray
+    paid: FloatArray
     rows: IntArray
     put_off: IntArray
     started: IntArray
@@ -274,8 +277,8 @@ def step(
                 _open(one, now)
             view(one, rules, columns, observation[place], masks[place])
         if actions[place] != BEGIN:
-            rewards[place] = (one.costs[_PAID] - one.costs[cost]) / stage.counted[0]
-            one.costs[_PAID] = one.costs[cost]
+            rewards[place] = (one.paid[0] - one.costs[cost]) / stage.counted[0]
+            one.paid[0] = one.costs[cost]
             ended[place] = stage.over[0] == 1
 
 
@@ -323,7 +326,8 @@ def side_by_side(
     steps = ParallelSimulations(
         events=repeats,
         numbers=np.zeros((count, len(Stage._fields), 1), dtype=np.int64),
-        costs=np.zeros((count, 5)),
+        costs=np.zeros((count, len(COSTS))),
+        paid=np.zeros((count, 1)),
         rows=np.zeros((count, shown), dtype=np.int64),
         put_off=np.zeros((count, jobs), dtype=np.int64),
         started=np.zeros((count, jobs), dtype=np.int64),
@@ -389,6 +393,7 @@ def begin(
     events.machine.free[:] = events.machine.extra[:] = whole
     steps.numbers[place] = 0
     steps.costs[place] = 0.0
+    steps.paid[place] = 0.0
     steps.put_off[place] = 0
     steps.traits[place, :, unused:] = traits
     steps.trace[place, unused:] = trace
@@ -511,6 +516,7 @@ def simulation(steps: ParallelSimulations, place: int) -> One:
         only,
         steps.numbers[place],
         steps.costs[place],
+        steps.paid[place],
         steps.rows[place],
         steps.put_off[place],
         steps.started[place],
@@ -837,7 +843,7 @@ def _count(one: One, row: int) -> None:
     """Add the costs of a starting job."""
     jobs = jobs_in(one.events.queue)
     stage = _stage(one)
-    costs = one.costs
+    costs = one.costs  # In the order of COSTS.
     run = float(jobs.runtime[row])
     wait = float(stage.now[0] - jobs.submit[row])
     costs[0] += wait

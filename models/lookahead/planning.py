@@ -8,7 +8,7 @@ from ...base import BoolArray, FloatArray, IntArray
 from ..compiled import compiled
 from ..profiles.amounts import AmountSteps, copy_steps, earliest, hold, make_steps
 from ..scheduling.node_groups import no_instant
-from ..scheduling.pool_search import BEST, open_search, search_orders
+from ..scheduling.pool_search import counted_best, open_search, search_orders
 from ..scheduling.selection import by_falling_weight, copy_range, first_by, stable_order
 from .guarantees import Guarantees, MachineRoom, PlanSettings, Queue, Walltimes, keep_guarantees, steps_beside
 
@@ -107,9 +107,10 @@ def plan(
     copy_range(stable_order(jobs), orders[4], 0, count)
     _, listed = search_orders(search, orders, moves(count, settings.iterations))
     cost = search.cost[0]
+    best = counted_best(search)
     starts = np.empty(count, dtype=np.int64)
     for index in range(count):
-        starts[search.order[BEST, index]] = search.starts[BEST, index]
+        starts[best.order[index]] = best.starts[index]
     in_turn(planned, duration, amount, guaranteed, starts)
     begin = np.empty(len(queue.wait), dtype=np.int64)
     some = 0
@@ -123,8 +124,8 @@ def plan(
         held += start >= 0
     if by_walltimes:
         some = _that_keep_guarantees(begin, some, queue, walltimes.duration, guarantees)
-    found = LookaheadPlan(begin[:some].copy(), count, units, held, cost, cost < listed, guarantees.overdue)
-    return found, guarantees.start
+    planned_now = LookaheadPlan(begin[:some].copy(), count, units, held, cost, cost < listed, guarantees.overdue)
+    return planned_now, guarantees.start
 
 
 @compiled

@@ -7,6 +7,7 @@ intervals are possible. Intervals are half-open, times are whole seconds.
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...base import IntArray
 from ..compiled import borrowing, within
@@ -15,8 +16,8 @@ from ..compiled import borrowing, within
 NEVER = np.iinfo(np.int64).max
 #: Steps of a block, and of half a block.
 SIZE, HALF = 64, 32
-#: Rows of the table: number of steps, offset to add to them, least and most free amount.
-_STEPS, _ADDED, _LOW, _HIGH = range(4)
+#: A block: number of its steps, offset to add to their free amounts, and its least and most free amount.
+BLOCK = np.dtype([(name, np.int64) for name in ("steps", "added", "low", "high")])
 
 
 class Amount(NamedTuple):
@@ -28,14 +29,14 @@ class Amount(NamedTuple):
         Times of changes, seconds, rising, and free units from then on. Shape (blocks, :data:`SIZE`). Free units are
         negative where over capacity.
     table
-        Data of each block, shape (4, blocks).
+        Each block, of type :data:`BLOCK`. Shape (blocks,).
     blocks
         Number of used blocks, shape (1,).
     """
 
     times: IntArray
     free: IntArray
-    table: IntArray
+    table: NDArray[np.void]
     blocks: IntArray
 
 
@@ -47,10 +48,10 @@ def open_amount(free: int, now: int, intervals: int) -> Amount:
     """
     most = intervals // 8 + 8
     times, units = np.empty((2, most, SIZE), dtype=np.int64)
-    profile = Amount(times, units, np.empty((4, most), dtype=np.int64), np.ones(1, dtype=np.int64))
+    profile = Amount(times, units, np.empty(most, dtype=BLOCK), np.ones(1, dtype=np.int64))
     profile.times[0, 0] = now
     profile.free[0, 0] = free
-    profile.table[:, 0] = (1, 0, free, free)
+    profile.table[0] = (1, 0, free, free)
     return profile
 
 
@@ -61,7 +62,7 @@ def with_room(profile: Amount, intervals: int) -> Amount:
     longer = open_amount(0, 0, 2 * intervals)
     count = int(profile.blocks[0])
     longer.times[:count], longer.free[:count] = profile.times[:count], profile.free[:count]
-    longer.table[:, :count] = profile.table[:, :count]
+    longer.table[:count] = profile.table[:count]
     longer.blocks[0] = count
     return longer
 
@@ -69,8 +70,8 @@ def with_room(profile: Amount, intervals: int) -> Amount:
 def steps_of(profile: Amount) -> tuple[list[int], list[int]]:
     """Return the times of changes, and the free amount from each on."""
     count = int(profile.blocks[0])
-    used = np.arange(SIZE) < profile.table[_STEPS, :count, None]
-    free = profile.free[:count] + profile.table[_ADDED, :count, None]
+    used = np.arange(SIZE) < profile.table["steps"][:count, None]
+    free = profile.free[:count] + profile.table["added"][:count, None]
     return profile.times[:count][used].tolist(), free[used].tolist()
 
 
@@ -100,10 +101,11 @@ def add(profile: Amount, start: int, end: int, amount: int) -> None:
     last, stop = locate(profile, end)
     for place in range(first, last + 1):
         low = step if place == first else 0
-        high = stop if place == last else table[_STEPS, place]
-        if high - low == table[_STEPS, place]:
-            for row in range(_ADDED, _HIGH + 1):
-                table[row, place] += amount
+        high = stop if place == last else table[place].steps
+        if high - low == table[place].steps:
+            table[place].added += amount
+            table[place].low += amount
+            table[place].high += amount
         elif high > low:
             for index in range(low, high):
                 profile.free[place, index] += amount
@@ -141,9 +143,9 @@ def above(profile: Amount, amount: int, place: int, step: int) -> tuple[int, int
     The number of blocks if there is none.
     """
     while place < profile.blocks[0]:
-        if profile.table[_HIGH, place] >= amount:
-            least = amount - profile.table[_ADDED, place]
-            for index in range(step, profile.table[_STEPS, place]):
+        if profile.table[place].high >= amount:
+            least = amount - profile.table[place].added
+            for index in range(step, profile.table[place].steps):
                 if profile.free[place, index] >= least:
                     return place, index
         place, step = place + 1, 0
@@ -159,9 +161,9 @@ def below(profile: Amount, amount: int, place: int, step: int, end: int, own: in
     count = profile.blocks[0]
     while place < count and profile.times[place, step] < end:
         least = amount if profile.times[place, step] < own else 0
-        if profile.table[_LOW, place] < least:
-            added = profile.table[_ADDED, place]
-            for index in range(step, profile.table[_STEPS, place]):
+        if profile.table[place].low < least:
+            added = profile.table[place].added
+            for index in range(step, profile.table[place].steps):
                 time = profile.times[place, index]
                 if time >= end:
                     return count, 0
@@ -186,14 +188,14 @@ def free_until(profile: Amount, amount: int, start: int) -> int:
 def free_since(profile: Amount, amount: int, place: int, step: int) -> int:
     """Return since when `amount` has been free, at a step in which it is free."""
     while True:
-        least = amount - profile.table[_ADDED, place]
-        while step > 0 and (profile.table[_LOW, place] >= amount or profile.free[place, step - 1] >= least):
+        least = amount - profile.table[place].added
+        while step > 0 and (profile.table[place].low >= amount or profile.free[place, step - 1] >= least):
             step -= 1
         before = place - 1
         if step > 0 or place == 0:
             break
-        last = profile.table[_STEPS, before] - 1
-        if profile.free[before, last] + profile.table[_ADDED, before] < amount:
+        last = profile.table[before].steps - 1
+        if profile.free[before, last] + profile.table[before].added < amount:
             break
         place, step = before, last
     return int(profile.times[place, step])
@@ -205,8 +207,8 @@ def peak(profile: Amount, start: int, end: int) -> int:
     place, step = locate(profile, start)
     most = free_at(profile, place, step)
     while place < profile.blocks[0] and profile.times[place, step] < end:
-        if profile.table[_HIGH, place] > most:
-            for index in range(step, profile.table[_STEPS, place]):
+        if profile.table[place].high > most:
+            for index in range(step, profile.table[place].steps):
                 if profile.times[place, index] >= end:
                     break
                 most = max(most, free_at(profile, place, index))
@@ -217,16 +219,16 @@ def peak(profile: Amount, start: int, end: int) -> int:
 @borrowing
 def least(profile: Amount) -> int:
     """Return the least amount free at any time."""
-    low = profile.table[_LOW, 0]
+    low = profile.table[0].low
     for place in range(1, profile.blocks[0]):
-        low = min(low, profile.table[_LOW, place])
+        low = min(low, profile.table[place].low)
     return int(low)
 
 
 @borrowing
 def free_at(profile: Amount, place: int, step: int) -> int:
     """Return the free amount of a step."""
-    return int(profile.free[place, step] + profile.table[_ADDED, place])
+    return int(profile.free[place, step] + profile.table[place].added)
 
 
 @borrowing
@@ -239,7 +241,7 @@ def locate(profile: Amount, time: int) -> tuple[int, int]:
             low = middle
         else:
             high = middle
-    place, low, high = low, 0, profile.table[_STEPS, low]
+    place, low, high = low, 0, profile.table[low].steps
     while high - low > 1:
         middle = (low + high) // 2
         if profile.times[place, middle] <= time:
@@ -255,21 +257,21 @@ def _split(profile: Amount, time: int) -> tuple[int, int]:
     place, step = locate(profile, time)
     if profile.times[place, step] == time:
         return place, step
-    if profile.table[_STEPS, place] == SIZE:
+    if profile.table[place].steps == SIZE:
         for later in range(profile.blocks[0], place + 1, -1):
             _copy(profile, later - 1, 0, later)
         _copy(profile, place, HALF, place + 1)
-        profile.table[_STEPS, place] = HALF
+        profile.table[place].steps = HALF
         profile.blocks[0] += 1
         _measure(profile, place)
         _measure(profile, place + 1)
         if step >= HALF:
             place, step = place + 1, step - HALF
     times, free = profile.times, profile.free
-    for index in range(profile.table[_STEPS, place], step + 1, -1):
+    for index in range(profile.table[place].steps, step + 1, -1):
         times[place, index], free[place, index] = times[place, index - 1], free[place, index - 1]
     times[place, step + 1], free[place, step + 1] = time, free[place, step]
-    profile.table[_STEPS, place] += 1
+    profile.table[place].steps += 1
     return place, step + 1
 
 
@@ -283,21 +285,21 @@ def _join(profile: Amount, time: int) -> None:
     if place + step == 0:
         return
     left = place if step > 0 else place - 1
-    if free_at(profile, left, step - 1 if step > 0 else table[_STEPS, left] - 1) != free_at(profile, place, step):
+    if free_at(profile, left, step - 1 if step > 0 else table[left].steps - 1) != free_at(profile, place, step):
         return
-    table[_STEPS, place] -= 1
-    for index in range(step, table[_STEPS, place]):
+    table[place].steps -= 1
+    for index in range(step, table[place].steps):
         times[place, index], free[place, index] = times[place, index + 1], free[place, index + 1]
     if step == 0:
         _measure(profile, place)
     for left in range(max(place - 1, 0), min(place + 1, profile.blocks[0] - 1)):
-        steps = table[_STEPS, left]
-        others = table[_STEPS, left + 1]
+        steps = table[left].steps
+        others = table[left + 1].steps
         if steps + others <= HALF or others == 0:  # Merge the next block into this one.
             for index in range(others):
                 times[left, steps + index] = times[left + 1, index]
-                free[left, steps + index] = free_at(profile, left + 1, index) - table[_ADDED, left]
-            table[_STEPS, left] = steps + others
+                free[left, steps + index] = free_at(profile, left + 1, index) - table[left].added
+            table[left].steps = steps + others
             _measure(profile, left)
             for later in range(left + 1, profile.blocks[0] - 1):
                 _copy(profile, later + 1, 0, later)
@@ -308,21 +310,22 @@ def _join(profile: Amount, time: int) -> None:
 @within
 def _copy(profile: Amount, source: int, first: int, target: int) -> None:
     """Copy a block from a step on over another block."""
-    steps = profile.table[_STEPS, source] - first
+    steps = profile.table[source].steps - first
     for index in range(steps):
         profile.times[target, index] = profile.times[source, first + index]
         profile.free[target, index] = profile.free[source, first + index]
-    for row in range(_ADDED, _HIGH + 1):
-        profile.table[row, target] = profile.table[row, source]
-    profile.table[_STEPS, target] = steps
+    profile.table[target].added = profile.table[source].added
+    profile.table[target].low = profile.table[source].low
+    profile.table[target].high = profile.table[source].high
+    profile.table[target].steps = steps
 
 
 @within
 def _measure(profile: Amount, place: int) -> None:
     """Set the least and the most free amount of a block."""
     low = high = profile.free[place, 0]
-    for index in range(1, profile.table[_STEPS, place]):
+    for index in range(1, profile.table[place].steps):
         low = min(low, profile.free[place, index])
         high = max(high, profile.free[place, index])
-    profile.table[_LOW, place] = low + profile.table[_ADDED, place]
-    profile.table[_HIGH, place] = high + profile.table[_ADDED, place]
+    profile.table[place].low = low + profile.table[place].added
+    profile.table[place].high = high + profile.table[place].added

@@ -15,7 +15,7 @@ from ..profiles.amounts import AmountSteps, make_steps
 from .list_search import NodeSearch, alone, decode_on_nodes, search_on_nodes
 from .modes import KINDS_OF_MOVES, falling_orders, mode_orders
 from .node_groups import place_in_order
-from .pool_search import AFTER, BEST, PoolSearch, earliest_steps, open_search, search_orders, step_of
+from .pool_search import PoolSearch, earliest_steps, open_search, search_orders, step_of
 from .problem import WHENEVER, Problem
 from .serial_on_nodes import node_arrays
 
@@ -72,10 +72,11 @@ def earliest_starts(problem: Problem) -> IntArray | None:
         alone(_node_search(problem, "first-fit"), starts)
         return None if starts.min(initial=0) < 0 else starts
     search = _pool_search(problem)
-    profile = search.kept[BEST, 0]
-    count = search.counts[BEST, 0, 0]
+    after, profile, count = search.jobs["after"], search.best.profiles[0], int(search.best.steps[0])
     for job in range(problem.jobs):
-        step, _ = earliest_steps(search.jobs, job, profile, count, step_of(profile, count, search.jobs[job, AFTER]))
+        step, _ = earliest_steps(
+            search.jobs, search.need, job, profile, count, step_of(profile, count, int(after[job]))
+        )
         if step == count:
             return None
         starts[job] = profile[0, step]
@@ -98,9 +99,9 @@ def best_of(
     """Return the cheapest schedule of these orders and the order's position. Ties go to the first."""
     tried = np.array(orders, dtype=np.int64)
     if problem.nodes == 1:
-        found = _pool_search(problem)
-        which, _ = search_orders(found, tried, _NO_MOVES)
-        return _pool_schedule(problem, found), which
+        on_pool = _pool_search(problem)
+        which, _ = search_orders(on_pool, tried, _NO_MOVES)
+        return _pool_schedule(problem, on_pool), which
     search = _node_search(problem, rule)
     best = tried[0].copy()
     starts = np.zeros(problem.jobs, dtype=np.int64)
@@ -157,19 +158,20 @@ def _improve_on_pool(
     problem: Problem, order: IntArray, parts: Sequence[int], rng: np.random.Generator, rule: PlacementRule
 ) -> tuple[Schedule | None, IntArray]:
     del rule  # A pool has no nodes to choose. Nodes of the instant always use best fit.
-    found = _pool_search(problem)
-    search_orders(found, order[None], _NO_MOVES)
+    search = _pool_search(problem)
+    best = search.best
+    search_orders(search, order[None], _NO_MOVES)
     for steps in parts:
-        cost = found.cost[0]
-        starts = found.starts[BEST].copy()
-        order = found.order[BEST].copy()
+        cost = search.cost[0]
+        starts = best.starts.copy()
+        order = best.order.copy()
         moves = _moves(len(order), steps if cost else 0, rng, KINDS_OF_MOVES if problem.has_modes else 2)
-        search_orders(found, _NO_ORDERS, moves)
-        if len(parts) > 1 and found.cost[0] >= cost:
-            found.starts[BEST] = starts
-            found.order[BEST] = order
+        search_orders(search, _NO_ORDERS, moves)
+        if len(parts) > 1 and search.cost[0] >= cost:
+            best.starts[:] = starts
+            best.order[:] = order
             break
-    return _pool_schedule(problem, found), found.order[BEST]
+    return _pool_schedule(problem, search), best.order
 
 
 def _improve_on_nodes(
@@ -216,19 +218,20 @@ def _pool_search(problem: Problem) -> PoolSearch:
     )
 
 
-def _pool_schedule(problem: Problem, found: PoolSearch) -> Schedule | None:
+def _pool_schedule(problem: Problem, search: PoolSearch) -> Schedule | None:
     """Return the best schedule of a search on a pool.
 
     ``None`` if a job never fits, or every order breaks a latest start.
     """
-    if found.starts[BEST].min(initial=0) < 0:
+    best = search.best
+    if best.starts.min(initial=0) < 0:
         return None
     starts = np.full(problem.jobs, -1)
-    starts[found.order[BEST]] = found.starts[BEST]
+    starts[best.order] = best.starts
     counts = (problem.slots * (starts >= 0))[:, None]
     if len(problem.free_now):
         counts = np.zeros((problem.jobs, len(problem.free_now)), dtype=np.int64)
-        place_in_order(problem.instant, found.order[BEST], starts, counts)
+        place_in_order(problem.instant, best.order, starts, counts)
     return Schedule(starts, problem.cost(starts), counts)
 
 

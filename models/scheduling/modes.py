@@ -7,8 +7,8 @@ Drexl, IIE Transactions 29, 1997).
 import numpy as np
 
 from ...base import FloatArray, IntArray
-from ..compiled import compiled
-from .pool_search import BEST, DUE, FIRST, LATEST, MODES, PoolSearch, earliest_steps, hold_steps, release_promise
+from ..compiled import borrowing
+from .pool_search import PoolSearch, best_in, earliest_steps, hold_steps, release_promise
 from .problem import Problem
 from .selection import by_falling_weight
 
@@ -51,7 +51,7 @@ def falling_orders(problem: Problem, rows: IntArray) -> list[IntArray]:
     return [rows, *rows[falling]]
 
 
-@compiled
+@borrowing
 def choose_rows(search: PoolSearch, order: IntArray, price: FloatArray, work: FloatArray, rows: IntArray) -> None:
     """Fill `rows` with one mode per job of a list.
 
@@ -71,28 +71,29 @@ def choose_rows(search: PoolSearch, order: IntArray, price: FloatArray, work: Fl
     rows
         Output, shape (jobs,).
     """
-    count = search.counts[BEST, 0, 0]
-    for row in range(len(search.profile)):
+    best, jobs, need, profile = best_in(search), search.jobs, search.need, search.profile
+    count = best.steps[0]
+    for row in range(len(profile)):
         for step in range(count):
-            search.profile[row, step] = search.kept[BEST, 0, row, step]
+            profile[row, step] = best.profiles[0, row, step]
     for turn in range(len(order)):
-        first = search.jobs[order[turn], FIRST]
-        best = -1
+        first = jobs[order[turn]].first
+        chosen = -1
         least = np.inf
         where = 0
         until = 0
-        release_promise(search.jobs, first, search.profile, count)
-        for row in range(first, first + search.jobs[first, MODES]):
-            step, last = earliest_steps(search.jobs, row, search.profile, count, 0)
-            if step == count or search.profile[0, step] > search.jobs[row, LATEST]:
+        release_promise(jobs, need, first, profile, count)
+        for row in range(first, first + jobs[first].modes):
+            step, last = earliest_steps(jobs, need, row, profile, count, 0)
+            if step == count or profile[0, step] > jobs[row].latest:
                 continue
-            late = max(search.profile[0, step] - search.jobs[row, DUE], 0)
+            late = max(profile[0, step] - jobs[row].due, 0)
             cost = search.weight[row] * late + price[turn] * work[row]
-            if best < 0 or cost < least or (cost == least and work[row] < work[best]):
-                best = row
+            if chosen < 0 or cost < least or (cost == least and work[row] < work[chosen]):
+                chosen = row
                 least = cost
                 where = step
                 until = last
-        rows[turn] = best if best >= 0 else order[turn]
-        if best >= 0:
-            count = hold_steps(search.jobs, best, search.profile, count, where, until)
+        rows[turn] = chosen if chosen >= 0 else order[turn]
+        if chosen >= 0:
+            count = hold_steps(jobs, need, chosen, profile, count, where, until)

@@ -9,13 +9,44 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import FloatArray, IntArray
-from ..compiled import borrowing, compiled
+from ..compiled import borrowing, compiled, within
 from .node_classes import NodeClasses, equal_rows
 
-#: Rows of a group table: position of the group in the list of nodes, number of nodes, free amounts per node.
-FIRST, SIZE, FREE = range(3)
-#: Columns of jobs: slots, number of the distinct demand, amounts per slot.
-SLOTS, KIND, DEMAND = range(3)
+
+class NodeGroups(NamedTuple):
+    """Groups of nodes with equal free amounts. Shape (groups,) but for `free`.
+
+    Attributes
+    ----------
+    first
+        Position of the group in the list of nodes.
+    size
+        Number of nodes.
+    free
+        Free amounts of each node, shape (resources, groups).
+    """
+
+    first: IntArray
+    size: IntArray
+    free: IntArray
+
+
+class JobsNow(NamedTuple):
+    """What jobs ask for. Shape (jobs,) but for `demand`.
+
+    Attributes
+    ----------
+    slots
+        Slots.
+    kind
+        Number of the distinct demand.
+    demand
+        Amounts per slot, shape (jobs, resources).
+    """
+
+    slots: IntArray
+    kind: IntArray
+    demand: IntArray
 
 
 class NodesNow(NamedTuple):
@@ -24,15 +55,15 @@ class NodesNow(NamedTuple):
     Attributes
     ----------
     jobs
-        Slots, kind and demand of each job. Shape (jobs, 2 + resources).
+        Columns of :class:`JobsNow`, shape (jobs, 2 + resources).
     nodes
         Nodes, group by group. Empty for a plain pool.
     begin
-        Groups beside the occupied amounts, shape (2 + resources, groups).
+        Block of :class:`NodeGroups` beside the occupied amounts, shape (2 + resources, groups).
     weight
         Best-fit weight per unit of each resource, shape (resources,).
     room
-        Groups of the current decoding, shape (2 + resources, most).
+        Block of :class:`NodeGroups` of the current decoding, shape (2 + resources, most).
     fits
         Slots of a job that fit on a node of each group. Shape (most,).
     later
@@ -49,6 +80,22 @@ class NodesNow(NamedTuple):
     fits: IntArray
     later: IntArray
     refused: IntArray
+
+
+@within
+def _groups(table: IntArray) -> NodeGroups:
+    return NodeGroups(table[0], table[1], table[2:])
+
+
+@within
+def _jobs(instant: NodesNow) -> JobsNow:
+    return JobsNow(instant.jobs[:, 0], instant.jobs[:, 1], instant.jobs[:, 2:])
+
+
+@compiled
+def counted_jobs_now(instant: NodesNow) -> JobsNow:
+    """Return what the jobs ask for, with reference counts, for compiled callers that create arrays."""
+    return JobsNow(instant.jobs[:, 0], instant.jobs[:, 1], instant.jobs[:, 2:])
 
 
 def instant_of(nodes: NodeClasses, slots: IntArray, demand: IntArray, later: int) -> NodesNow:
@@ -107,18 +154,18 @@ def forget_refusals(instant: NodesNow) -> None:
 @borrowing
 def finds_slots(instant: NodesNow, groups: int, job: int) -> bool:
     """Return whether all slots of a job fit. Store how many fit on a node of each group."""
-    jobs = instant.jobs
-    room = instant.room
+    jobs = _jobs(instant)
+    room = _groups(instant.room)
     fits = instant.fits
     refused = instant.refused
-    slots = jobs[job, SLOTS]
-    kind = jobs[job, KIND]
+    slots = jobs.slots[job]
+    kind = jobs.kind[job]
     total = 0
     if slots >= refused[kind]:
         return False
     for group in range(groups):
-        fits[group] = slots_on(jobs[job, DEMAND:], room[FREE:, group], slots) if room[SIZE, group] else 0
-        total += fits[group] * room[SIZE, group]
+        fits[group] = slots_on(jobs.demand[job], room.free[:, group], slots) if room.size[group] else 0
+        total += fits[group] * room.size[group]
     if total < slots:
         refused[kind] = slots
     return bool(total >= slots)
@@ -131,11 +178,11 @@ def take_slots(instant: NodesNow, groups: int, job: int, counts: IntArray) -> in
     :func:`finds_slots` must have returned True for this job. `counts`, shape (nodes,) or empty, receives the slots on
     each node.
     """
-    room = instant.room
+    table, room = instant.room, _groups(instant.room)
     fits = instant.fits
     weight = instant.weight
-    left = instant.jobs[job, SLOTS]
-    demand = instant.jobs[job, DEMAND:]
+    left = _jobs(instant).slots[job]
+    demand = _jobs(instant).demand[job]
     known = groups
     while left > 0:
         best, least = -1, np.inf
@@ -143,28 +190,28 @@ def take_slots(instant: NodesNow, groups: int, job: int, counts: IntArray) -> in
             if fits[group]:
                 share = 0.0
                 for resource in range(len(weight)):
-                    share += room[FREE + resource, group] * weight[resource]
+                    share += room.free[resource, group] * weight[resource]
                 if share < least:
                     best, least = group, share
         most = fits[best]
         fits[best] = 0
         # Fill some nodes completely. One more node takes the remaining slots.
-        while left > 0 and room[SIZE, best] > 0:
+        while left > 0 and room.size[best] > 0:
             fit, group = min(most, left), best
-            nodes = min(room[SIZE, best], left // fit)
+            nodes = min(room.size[best], left // fit)
             if len(counts):
-                for place in range(room[FIRST, best], room[FIRST, best] + nodes):
+                for place in range(room.first[best], room.first[best] + nodes):
                     counts[instant.nodes[place]] = fit
             left -= fit * nodes
-            if fit < most or nodes < room[SIZE, best]:
+            if fit < most or nodes < room.size[best]:
                 group, groups = groups, groups + 1
-                for row in range(len(room)):
-                    room[row, group] = room[row, best]
-                room[SIZE, group] = nodes
-                room[FIRST, best] += nodes
-                room[SIZE, best] -= nodes
+                for row in range(len(table)):
+                    table[row, group] = table[row, best]
+                room.size[group] = nodes
+                room.first[best] += nodes
+                room.size[best] -= nodes
             for resource in range(len(demand)):
-                room[FREE + resource, group] -= fit * demand[resource]
+                room.free[resource, group] -= fit * demand[resource]
             if group == best:
                 break
     return groups

@@ -13,24 +13,59 @@ A profile is an array of shape (1 + resources, steps): times of changes, and fre
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...base import FloatArray, IntArray
-from ..compiled import borrowing, compiled
+from ..compiled import borrowing, compiled, within
 from ..profiles.amounts import AmountSteps
-from .node_groups import NodesNow, finds_slots, forget_refusals, take_slots
+from .node_groups import NodesNow, counted_jobs_now, finds_slots, forget_refusals, take_slots
 
 #: The profile is stored before every `_EVERY`-th position of an order.
 _EVERY = 8
-#: Columns of the rows. Those of a shape come last, amounts at the end.
-DUE, _SHAPE, FIRST, MODES, LATEST, AFTER, DURATION, PROMISED, NEED = range(9)
 #: Latest start of a row without a bound.
 _WHENEVER = np.iinfo(np.int64).max
 #: Kinds of moves: move a job, swap two jobs, or change a mode.
 MOVED, SWAPPED, REMODED = range(3)
-#: The best schedule so far, and the current trial.
-BEST, _TRIED = range(2)
-#: What is stored at some positions: profiles and groups of nodes.
-_PROFILES, _GROUPS = range(2)
+
+
+#: A row of a search. Times are in seconds from now. Its fields:
+#:
+#: * Due time of the start.
+#: * Number of the shape, which the fields after `modes` and the amounts make up.
+#: * First row of the same job, and its number of rows.
+#: * Latest and earliest start.
+#: * Duration.
+#: * Guaranteed start of the first row until the job's turn, -1 for none.
+#: * Slots, and number of the distinct demand, for jobs that need nodes now. Otherwise 0.
+SEARCH_ROW = np.dtype(
+    [
+        (name, np.int64)
+        for name in ("due", "shape", "first", "modes", "latest", "after", "duration", "promised", "slots", "kind")
+    ]
+)
+
+
+class SearchedSchedule(NamedTuple):
+    """A schedule of a search, and what is stored before each `_EVERY`-th position.
+
+    Attributes
+    ----------
+    order
+        Permutation of the jobs, one row per job, shape (jobs,).
+    starts
+        Start of the job at each position, -1 if it never fits, shape (jobs,).
+    profiles, groups
+        Profile and groups of nodes. Shapes (places, 1 + resources, most) and (places, 2 + resources, most).
+    steps, group_count
+        Number of steps and of groups of these, shape (places,).
+    """
+
+    order: IntArray
+    starts: IntArray
+    profiles: IntArray
+    groups: IntArray
+    steps: IntArray
+    group_count: IntArray
 
 
 class PoolSearch(NamedTuple):
@@ -43,27 +78,15 @@ class PoolSearch(NamedTuple):
     weight
         Cost per second that a job starts past its due time, shape (rows,).
     jobs
-        Columns of each row, shape (rows, 10 + resources):
-
-        * Due time.
-        * Number of the shape.
-        * First row of the same job, and its number of rows.
-        * Latest and earliest start.
-        * Duration.
-        * Guaranteed start of the first row until the job's turn. -1 for none.
-        * Amounts.
-        * Slots and kind of the demand.
-    order
-        Permutations of the jobs, one row per job, shape (2, jobs).
-    starts
-        Start of the job at each position, -1 if it never fits, shape (2, jobs).
+        Rows of type :data:`SEARCH_ROW`, shape (rows,).
+    need
+        Amounts of each row, shape (rows, resources).
+    order, starts, kept, kept_groups
+        Blocks of two :class:`SearchedSchedule`: the best one so far, and the current trial.
     cost
         Cost of the best order, shape (1,). Infinite before the first.
-    kept, kept_groups
-        Profile and node groups before each `_EVERY`-th position. Shapes (2, places, 1 + resources, most) and (2,
-        places, 2 + resources, most).
     counts
-        Number of steps and of groups of these, shape (2, 2, places).
+        Block of their numbers of steps and of groups, shape (2, 2, places).
     profile
         Current profile, shape (1 + resources, most).
     kind
@@ -73,7 +96,8 @@ class PoolSearch(NamedTuple):
     """
 
     weight: FloatArray
-    jobs: IntArray
+    jobs: NDArray[np.void]
+    need: IntArray
     order: IntArray
     starts: IntArray
     cost: FloatArray
@@ -83,6 +107,42 @@ class PoolSearch(NamedTuple):
     profile: IntArray
     kind: IntArray
     now: NodesNow
+
+    @property
+    def best(self) -> SearchedSchedule:
+        """The best schedule so far, for callers in Python."""
+        return _schedule(self, 0)
+
+
+def _schedule(search: PoolSearch, place: int) -> SearchedSchedule:
+    return SearchedSchedule(
+        search.order[place],
+        search.starts[place],
+        search.kept[place],
+        search.kept_groups[place],
+        search.counts[place, 0],
+        search.counts[place, 1],
+    )
+
+
+_counted_schedule, _borrowed_schedule = compiled(_schedule), within(_schedule)
+
+
+@within
+def best_in(search: PoolSearch) -> SearchedSchedule:
+    """Return the best schedule so far, for compiled callers that :func:`.borrowing` compiles."""
+    return _borrowed_schedule(search, 0)
+
+
+@within
+def _tried_in(search: PoolSearch) -> SearchedSchedule:
+    return _borrowed_schedule(search, 1)
+
+
+@compiled
+def counted_best(search: PoolSearch) -> SearchedSchedule:
+    """Return the best schedule so far, with reference counts, for compiled callers that create arrays."""
+    return _counted_schedule(search, 0)
 
 
 @compiled
@@ -106,7 +166,7 @@ def open_search(
     """
     (number, resources) = need.shape
     placed = len(instant.nodes) > 0
-    jobs = np.zeros((number, NEED + resources + 2), dtype=np.int64)
+    jobs = np.zeros(number, dtype=SEARCH_ROW)
     enough = np.zeros(resources, dtype=np.int64)
     count = 0
     first = 0
@@ -114,43 +174,62 @@ def open_search(
     extra = 2
     heads = np.empty(number, dtype=np.int64)
     for row in range(number):
-        jobs[row, DUE], jobs[row, DURATION], jobs[row, PROMISED] = due[row], duration[row], promised[row]
-        jobs[row, LATEST] = latest[row] if len(latest) else _WHENEVER
+        jobs[row].due, jobs[row].duration, jobs[row].promised = due[row], duration[row], promised[row]
+        jobs[row].latest = latest[row] if len(latest) else _WHENEVER
         if len(after) and after[row]:
-            jobs[row, AFTER] = after[row]
+            jobs[row].after = after[row]
             extra += 1
         for resource in range(resources):
-            jobs[row, NEED + resource] = need[row, resource]
             enough[resource] += need[row, resource]
         if placed:
-            jobs[row, NEED + resources], jobs[row, NEED + resources + 1] = instant.jobs[row, 0], instant.jobs[row, 1]
+            asked = counted_jobs_now(instant)
+            jobs[row].slots, jobs[row].kind = asked.slots[row], asked.kind[row]
         if row == 0 or not len(mode_of) or mode_of[row] != mode_of[first]:
             count, first = count + 1, row
-        jobs[row, FIRST] = first
+        jobs[row].first = first
         for other in range(first, row + 1):
-            jobs[other, MODES] = row + 1 - first
+            jobs[other].modes = row + 1 - first
     for row in range(number):
         shape = 0
         while shape < shapes:
             other = heads[shape]
             # A guarantee occupies the amounts of the first row.
-            same = jobs[row, PROMISED] < 0 or jobs[row, MODES] + jobs[other, MODES] == 2
-            for column in range(LATEST, jobs.shape[1]):
-                same = same and jobs[row, column] == jobs[other, column]
+            same = jobs[row].promised < 0 or jobs[row].modes + jobs[other].modes == 2
+            same = same and jobs[row].latest == jobs[other].latest and jobs[row].after == jobs[other].after
+            same = same and jobs[row].duration == jobs[other].duration and jobs[row].promised == jobs[other].promised
+            same = same and jobs[row].slots == jobs[other].slots and jobs[row].kind == jobs[other].kind
+            for resource in range(resources):
+                same = same and need[row, resource] == need[other, resource]
             if same:
                 break
             shape += 1
         if shape == shapes:
             heads[shape] = row
             shapes += 1
-        jobs[row, _SHAPE] = shape
+        jobs[row].shape = shape
     places = count // _EVERY + 1
     most = len(held.at) + count + extra
     groups = instant.room.shape
     kept = np.empty((2, places, 1 + resources, most), dtype=np.int64)
     kept_groups = np.empty((2, places, groups[0], groups[1]), dtype=np.int64)
-    counts = np.zeros((2, 2, places), dtype=np.int64)
-    profile = kept[BEST, 0]
+    order = np.full((2, count), -1, dtype=np.int64)
+    starts = np.full((2, count), -1, dtype=np.int64)
+    search = PoolSearch(
+        weight,
+        jobs,
+        need,
+        order,
+        starts,
+        np.full(1, np.inf),
+        kept,
+        kept_groups,
+        np.zeros((2, 2, places), dtype=np.int64),
+        np.empty((1 + resources, most), dtype=np.int64),
+        kind,
+        instant,
+    )
+    best = counted_best(search)
+    profile = best.profiles[0]
     steps = 0
     roomy = False
     for step in range(len(held.at)):
@@ -164,19 +243,11 @@ def open_search(
             steps += 1
     if placed:
         steps = _cut(profile, steps, instant.later[0])
-        _copy(instant.begin, instant.begin.shape[1], kept_groups[BEST, 0])
+        _copy(instant.begin, instant.begin.shape[1], best.groups[0])
     for row in range(number if len(after) else 0):
         steps = _cut(profile, steps, after[row])
-    counts[BEST, _PROFILES, 0] = steps
-    counts[BEST, _GROUPS, 0] = instant.begin.shape[1]
-    order = np.empty((2, count), dtype=np.int64)
-    starts = np.empty((2, count), dtype=np.int64)
-    for position in range(count):
-        order[BEST, position] = starts[BEST, position] = -1
-    cost = np.empty(1)
-    profile = np.empty((1 + resources, most), dtype=np.int64)
-    cost[0] = np.inf
-    return PoolSearch(weight, jobs, order, starts, cost, kept, kept_groups, counts, profile, kind, instant)
+    best.steps[0], best.group_count[0] = steps, instant.begin.shape[1]
+    return search
 
 
 @borrowing
@@ -192,13 +263,13 @@ def _cut(profile: IntArray, count: int, time: int) -> int:
     return count + 1
 
 
-@compiled
+@borrowing
 def limit_promised(search: PoolSearch) -> None:
     """Limit the end of each job with a guaranteed start to the end of its first mode."""
     jobs = search.jobs
     for row in range(len(jobs)):
-        if jobs[row, PROMISED] >= 0:
-            jobs[row, LATEST] = jobs[row, PROMISED] + jobs[jobs[row, FIRST], DURATION] - jobs[row, DURATION]
+        if jobs[row].promised >= 0:
+            jobs[row].latest = jobs[row].promised + jobs[jobs[row].first].duration - jobs[row].duration
 
 
 @borrowing
@@ -222,18 +293,18 @@ def search_orders(search: PoolSearch, orders: IntArray, moves: IntArray) -> tupl
         Position of the best order in `orders`, and its cost before the moves.
     """
     jobs = search.jobs
-    order = search.order
+    order, tried = best_in(search).order, _tried_in(search).order
     kind = search.kind
     which = 0
     listed = search.cost[0]
-    length = order.shape[1]
+    length = len(order)
     for trial in range(len(orders) + len(moves)):
         first = 0
         last = length - 1
         best = search.cost[0]
         if trial < len(orders):
             for position in range(length):
-                order[_TRIED, position] = orders[trial, position]
+                tried[position] = orders[trial, position]
         elif not 0 < best < np.inf:
             break
         else:
@@ -241,22 +312,22 @@ def search_orders(search: PoolSearch, orders: IntArray, moves: IntArray) -> tupl
             here = moves[move, 0]
             there = moves[move, 1]
             what = moves[move, 2]
-            row = order[BEST, here]
+            row = order[here]
             first = min(here, there)
             last = max(here, there)
             for position in range(length if trial == len(orders) else 0):
-                order[_TRIED, position] = order[BEST, position]
+                tried[position] = order[position]
             if what == REMODED:
-                many = jobs[row, MODES]
+                many = jobs[row].modes
                 if many == 1:
                     continue
-                order[_TRIED, here] = jobs[row, FIRST] + (row - jobs[row, FIRST] + 1 + there % (many - 1)) % many
-            elif here == there or (len(kind) and same_kind(kind, order[BEST], here, there, what == SWAPPED)):
+                tried[here] = jobs[row].first + (row - jobs[row].first + 1 + there % (many - 1)) % many
+            elif here == there or (len(kind) and same_kind(kind, order, here, there, what == SWAPPED)):
                 continue
             elif what == SWAPPED:
-                order[_TRIED, here], order[_TRIED, there] = order[BEST, there], order[BEST, here]
+                tried[here], tried[there] = order[there], order[here]
             else:
-                relocate(order[_TRIED], here, there)
+                relocate(tried, here, there)
         begin, until, cost = _decode(search, best)
         if cost < best or (cost == best and trial >= len(orders)):
             search.cost[0] = cost
@@ -265,7 +336,7 @@ def search_orders(search: PoolSearch, orders: IntArray, moves: IntArray) -> tupl
             _accept(search, begin, until)
         else:
             for position in range(first, last + 1):
-                order[_TRIED, position] = order[BEST, position]
+                tried[position] = order[position]
     return which, listed
 
 
@@ -296,17 +367,14 @@ def _accept(search: PoolSearch, first: int, until: int) -> None:
 
     Only profiles after position `first` and before `until` differ.
     """
-    order = search.order
-    starts = search.starts
-    counts = search.counts
-    for position in range(order.shape[1]):
-        order[BEST, position] = order[_TRIED, position]
-        starts[BEST, position] = starts[_TRIED, position]
+    best, tried = best_in(search), _tried_in(search)
+    for position in range(len(best.order)):
+        best.order[position] = tried.order[position]
+        best.starts[position] = tried.starts[position]
     for place in range(first // _EVERY + 1, (until - 1) // _EVERY + 1):
-        for what in range(2):
-            counts[BEST, what, place] = counts[_TRIED, what, place]
-        _copy(search.kept[_TRIED, place], counts[_TRIED, _PROFILES, place], search.kept[BEST, place])
-        _copy(search.kept_groups[_TRIED, place], counts[_TRIED, _GROUPS, place], search.kept_groups[BEST, place])
+        best.steps[place], best.group_count[place] = tried.steps[place], tried.group_count[place]
+        _copy(tried.profiles[place], tried.steps[place], best.profiles[place])
+        _copy(tried.groups[place], tried.group_count[place], best.groups[place])
 
 
 @borrowing
@@ -337,16 +405,17 @@ def _decode(search: PoolSearch, bound: float) -> tuple[int, int, float]:
         Positions between which the profile differs from the best order's, and the cost. The cost is partial if it
         exceeds `bound`. It is infinite if a job starts after its latest start.
     """
-    weight, jobs, order, starts, _, kept, kept_groups, counts, profile, _, now = search
-    length = order.shape[1]
+    weight, jobs, profile, now = search.weight, search.jobs, search.profile, search.now
+    need, best, tried = search.need, best_in(search), _tried_in(search)
+    length = len(best.order)
     placed = len(now.nodes) > 0
     first = 0
     last = length - 1
     cost = 0.0
-    if last >= 0 and order[BEST, 0] >= 0:
-        while first <= last and jobs[order[BEST, first], _SHAPE] == jobs[order[_TRIED, first], _SHAPE]:
+    if last >= 0 and best.order[0] >= 0:
+        while first <= last and jobs[best.order[first]].shape == jobs[tried.order[first]].shape:
             first += 1
-        while first < last and jobs[order[BEST, last], _SHAPE] == jobs[order[_TRIED, last], _SHAPE]:
+        while first < last and jobs[best.order[last]].shape == jobs[tried.order[last]].shape:
             last -= 1
     position = first // _EVERY * _EVERY
     until = length
@@ -355,94 +424,95 @@ def _decode(search: PoolSearch, bound: float) -> tuple[int, int, float]:
     if first == length:
         position = until = 0
     else:
-        count = counts[BEST, _PROFILES, position // _EVERY]
-        groups = counts[BEST, _GROUPS, position // _EVERY]
-        _copy(kept[BEST, position // _EVERY], count, profile)
-        _copy(kept_groups[BEST, position // _EVERY], groups, now.room)
+        count = best.steps[position // _EVERY]
+        groups = best.group_count[position // _EVERY]
+        _copy(best.profiles[position // _EVERY], count, profile)
+        _copy(best.groups[position // _EVERY], groups, now.room)
         forget_refusals(now)
     for before in range(position):
-        cost += _cost_of(weight, jobs, order[_TRIED, before], starts[BEST, before])
-        starts[_TRIED, before] = starts[BEST, before]
+        cost += _cost_of(weight, jobs, tried.order[before], best.starts[before])
+        tried.starts[before] = best.starts[before]
     while position < until:
         place = position // _EVERY
-        job = order[_TRIED, position]
+        job = tried.order[position]
         if position % _EVERY == 0 and position > first:
-            alike = count == counts[BEST, _PROFILES, place] and groups == counts[BEST, _GROUPS, place]
+            alike = count == best.steps[place] and groups == best.group_count[place]
             if (
                 position > last
                 and alike
-                and _same(profile, count, kept[BEST, place])
-                and _same(now.room, groups, kept_groups[BEST, place])
+                and _same(profile, count, best.profiles[place])
+                and _same(now.room, groups, best.groups[place])
             ):
                 until = position
                 break
-            counts[_TRIED, _PROFILES, place] = count
-            counts[_TRIED, _GROUPS, place] = groups
-            _copy(profile, count, kept[_TRIED, place])
-            _copy(now.room, groups, kept_groups[_TRIED, place])
+            tried.steps[place], tried.group_count[place] = count, groups
+            _copy(profile, count, tried.profiles[place])
+            _copy(now.room, groups, tried.groups[place])
         # Starts are unchanged up to the first difference.
-        start = starts[BEST, position] if position < first else jobs[job, AFTER]
+        start = best.starts[position] if position < first else jobs[job].after
         begin = 0
         if start > 0:
             begin = step_of(profile, count, start)
         elif start < 0:
             begin = count
-        elif placed and not (room_at(jobs, job, profile, 0) and finds_slots(now, groups, job)):
+        elif placed and not (_room_at(need, job, profile, 0) and finds_slots(now, groups, job)):
             begin = step_of(profile, count, now.later[0])
-        release_promise(jobs, job, profile, count)
-        step, end = earliest_steps(jobs, job, profile, count, begin)
+        release_promise(jobs, need, job, profile, count)
+        step, end = earliest_steps(jobs, need, job, profile, count, begin)
         start = profile[0, step] if step < count else -1
         if step < count:
-            count = hold_steps(jobs, job, profile, count, step, end)
+            count = hold_steps(jobs, need, job, profile, count, step, end)
             if placed and not start:
                 groups = take_slots(now, groups, job, now.nodes[:0])
-        starts[_TRIED, position] = start
-        if start > jobs[job, LATEST]:
+        tried.starts[position] = start
+        if start > jobs[job].latest:
             return first, length, np.inf
         cost += _cost_of(weight, jobs, job, start)
         position += 1
         if cost > bound:
             return first, length, cost
     for behind in range(until, length):
-        cost += _cost_of(weight, jobs, order[_TRIED, behind], starts[BEST, behind])
-        starts[_TRIED, behind] = starts[BEST, behind]
+        cost += _cost_of(weight, jobs, tried.order[behind], best.starts[behind])
+        tried.starts[behind] = best.starts[behind]
     return first, until, cost
 
 
 @borrowing
-def _cost_of(weight: FloatArray, jobs: IntArray, job: int, start: int) -> float:
-    late = start - jobs[job, DUE]
+def _cost_of(weight: FloatArray, jobs: NDArray[np.void], job: int, start: int) -> float:
+    late = start - jobs[job].due
     return weight[job] * late if late > 0 else 0.0
 
 
 @borrowing
-def room_at(jobs: IntArray, job: int, profile: IntArray, step: int) -> bool:
+def _room_at(need: IntArray, job: int, profile: IntArray, step: int) -> bool:
     """Return whether a job fits into the profile at a step."""
     room = True
     for row in range(1, profile.shape[0]):
-        need = jobs[job, NEED + row - 1]
-        room = room and (need == 0 or profile[row, step] >= need)
+        amount = need[job, row - 1]
+        room = room and (amount == 0 or profile[row, step] >= amount)
     return room
 
 
 @borrowing
-def earliest_steps(jobs: IntArray, job: int, profile: IntArray, count: int, begin: int) -> tuple[int, int]:
+def earliest_steps(
+    jobs: NDArray[np.void], need: IntArray, job: int, profile: IntArray, count: int, begin: int
+) -> tuple[int, int]:
     """Return the first step from `begin` on where a job can start, and the first step at or after its end.
 
     (count, count) if it never fits.
     """
     at = profile[0]
-    duration = jobs[job, DURATION]
+    duration = jobs[job].duration
     first = begin
-    if profile.shape[0] == 2 and jobs[job, NEED] > 0:
-        free, need = profile[1], jobs[job, NEED]
+    if profile.shape[0] == 2 and need[job, 0] > 0:
+        free, amount = profile[1], need[job, 0]
         while True:
-            while first < count and free[first] < need:
+            while first < count and free[first] < amount:
                 first += 1
             if first == count:
                 return count, count
             step, end = first + 1, at[first] + duration
-            while step < count and at[step] < end and free[step] >= need:
+            while step < count and at[step] < end and free[step] >= amount:
                 step += 1
             if step == count or at[step] >= end:
                 return first, step
@@ -450,38 +520,40 @@ def earliest_steps(jobs: IntArray, job: int, profile: IntArray, count: int, begi
     step = first
     while step < count and (step == first or at[step] < at[first] + duration):
         for row in range(1, profile.shape[0]):
-            need = jobs[job, NEED + row - 1]
-            if need > 0 and profile[row, step] < need:
+            amount = need[job, row - 1]
+            if amount > 0 and profile[row, step] < amount:
                 first = step + 1
         step += 1
     return (first, step) if first < count else (count, count)
 
 
 @borrowing
-def release_promise(jobs: IntArray, job: int, profile: IntArray, count: int) -> None:
+def release_promise(jobs: NDArray[np.void], need: IntArray, job: int, profile: IntArray, count: int) -> None:
     """Free the amounts of a job's guaranteed start.
 
     Where no step starts at its begin or end, all jobs fit anyway.
     """
-    begin = jobs[job, PROMISED]
-    row = jobs[job, FIRST]
+    begin = jobs[job].promised
+    row = jobs[job].first
     if begin < 0:
         return
-    end = begin + jobs[row, DURATION]
+    end = begin + jobs[row].duration
     step = step_of(profile, count, begin)
     while step < count and profile[0, step] < end:
         for resource in range(profile.shape[0] - 1):
-            profile[1 + resource, step] += jobs[row, NEED + resource]
+            profile[1 + resource, step] += need[row, resource]
         step += 1
 
 
 @borrowing
-def hold_steps(jobs: IntArray, job: int, profile: IntArray, count: int, step: int, last: int) -> int:
+def hold_steps(
+    jobs: NDArray[np.void], need: IntArray, job: int, profile: IntArray, count: int, step: int, last: int
+) -> int:
     """Occupy a job's amounts from `step` until its end before step `last`. Return the number of steps.
 
     Loops over slices start at 0, so they compile to vector instructions.
     """
-    end = profile[0, step] + jobs[job, DURATION]
+    end = profile[0, step] + jobs[job].duration
     if last == count or profile[0, last] != end:
         for row in range(profile.shape[0]):
             moved = profile[row, last - 1 : count + 1]
@@ -490,10 +562,10 @@ def hold_steps(jobs: IntArray, job: int, profile: IntArray, count: int, step: in
         profile[0, last] = end
         count += 1
     for row in range(1, profile.shape[0]):
-        need = jobs[job, NEED + row - 1]
+        amount = need[job, row - 1]
         held = profile[row, step:last]
         for index in range(len(held)):
-            held[index] -= need
+            held[index] -= amount
     return count
 
 

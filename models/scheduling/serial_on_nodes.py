@@ -16,8 +16,8 @@ from .node_classes import NodeClasses, equal_rows
 from .node_groups import slots_on
 from .selection import stable_order
 
-#: Counters of a room: its parts, its rows, and the parts of the last job.
-PARTS, ROWS, GIVEN = range(3)
+#: Counters of a room: its parts, its rows of amounts, and the parts of the last job.
+ROOM_COUNTS = np.dtype([(name, np.int64) for name in ("parts", "rows", "given")])
 
 
 class NodeData(NamedTuple):
@@ -72,8 +72,8 @@ class NodeRoom(NamedTuple):
 
     Attributes
     ----------
-    numbers
-        Number of parts, of rows, and of parts of the last job. See :data:`PARTS`.
+    counts
+        One record of type :data:`ROOM_COUNTS`, shape (1,).
     first, nodes
         Position among the members and number of nodes of each part. Shape (most parts,).
     origin
@@ -94,7 +94,7 @@ class NodeRoom(NamedTuple):
         Number of chosen nodes of each part during the choice. Shape (most parts,).
     """
 
-    numbers: IntArray
+    counts: NDArray[np.void]
     first: IntArray
     nodes: IntArray
     origin: IntArray
@@ -144,7 +144,7 @@ def _room(most: int, resources: int, parts: int, kinds: int) -> NodeRoom:
     line = np.empty(most, dtype=np.int64)
     by_part = np.empty((7, parts), dtype=np.int64)
     return NodeRoom(
-        np.zeros(3, dtype=np.int64),
+        np.zeros(1, dtype=ROOM_COUNTS),
         by_part[0],
         by_part[1],
         by_part[2],
@@ -166,8 +166,8 @@ def _room(most: int, resources: int, parts: int, kinds: int) -> NodeRoom:
 def open_room(data: NodeData, room: NodeRoom) -> None:
     """Reset the profile to the occupied amounts, with every class as one part."""
     steps, resources, classes = data.free.shape
-    room.numbers[PARTS] = classes
-    room.numbers[ROWS] = steps
+    room.counts[0].parts = classes
+    room.counts[0].rows = steps
     for part in range(classes):
         room.first[part] = data.begin[part]
         room.nodes[part] = data.begin[part + 1] - data.begin[part]
@@ -275,7 +275,7 @@ def least_between(room: NodeRoom, first: int, last: int) -> None:
     """Set ``room.least`` to the amounts free at all steps in [first, last)."""
     free = room.free[room.row[first]]
     for resource in range(free.shape[0]):
-        for part in range(room.numbers[PARTS]):
+        for part in range(room.counts[0].parts):
             room.least[resource, part] = free[resource, part]
     for step in range(first + 1, last):
         if room.drop[room.row[step]]:
@@ -286,7 +286,7 @@ def least_between(room: NodeRoom, first: int, last: int) -> None:
 def _narrow(room: NodeRoom, row: int) -> None:
     least, free = room.least, room.free[row]
     for resource in range(free.shape[0]):
-        for part in range(room.numbers[PARTS]):
+        for part in range(room.counts[0].parts):
             least[resource, part] = min(least[resource, part], free[resource, part])
 
 
@@ -294,7 +294,7 @@ def _narrow(room: NodeRoom, row: int) -> None:
 def _slots(job: int, data: NodeData, room: NodeRoom, free: IntArray, enough: int) -> int:
     """Return how many slots of a job fit in `free`. Any number at least `enough` once that is reached."""
     total = 0
-    for part in range(room.numbers[PARTS]):
+    for part in range(room.counts[0].parts):
         total += room.nodes[part] * slots_on(data.demand[job], free[:, part], enough)
         if total >= enough:
             break
@@ -305,7 +305,7 @@ def _slots(job: int, data: NodeData, room: NodeRoom, free: IntArray, enough: int
 def fill(job: int, data: NodeData, room: NodeRoom) -> int:
     """Store the slots of a job that fit on a node of each part in ``room.fits``. Return their total."""
     total = 0
-    for part in range(room.numbers[PARTS]):
+    for part in range(room.counts[0].parts):
         room.fits[part] = slots_on(data.demand[job], room.least[:, part], data.slots[job])
         total += room.nodes[part] * room.fits[part]
     return total
@@ -324,10 +324,10 @@ def choose_nodes(job: int, data: NodeData, room: NodeRoom, counts: IntArray) -> 
     """
     for node in range(len(counts)):
         counts[node] = 0
-    room.numbers[GIVEN] = count = 0
-    fitting = np.empty(room.numbers[PARTS], dtype=np.int64)
-    share = np.zeros(room.numbers[PARTS])
-    for part in range(room.numbers[PARTS]):
+    room.counts[0].given = count = 0
+    fitting = np.empty(room.counts[0].parts, dtype=np.int64)
+    share = np.zeros(room.counts[0].parts)
+    for part in range(room.counts[0].parts):
         if room.fits[part]:
             fitting[count] = part
             if data.best_fit:
@@ -345,7 +345,7 @@ def choose_nodes(job: int, data: NodeData, room: NodeRoom, counts: IntArray) -> 
             end += 1
         slots = _take_alike(parts[begin:end], slots, data, room)
         begin = end
-    for place in range(room.numbers[GIVEN] if len(counts) else 0):
+    for place in range(room.counts[0].given if len(counts) else 0):
         part = room.given[place]
         for member in range(room.first[part], room.first[part] + room.nodes[part]):
             counts[data.members[member]] = room.slots[place]
@@ -402,25 +402,25 @@ def _take_run(parts: IntArray, slots: int, data: NodeData, room: NodeRoom) -> tu
 
 @compiled
 def _give(part: int, slots: int, room: NodeRoom) -> None:
-    place = room.numbers[GIVEN]
+    place = room.counts[0].given
     room.given[place] = part
     room.slots[place] = slots
-    room.numbers[GIVEN] = place + 1
+    room.counts[0].given = place + 1
 
 
 @compiled
 def _split(part: int, count: int, room: NodeRoom) -> int:
     """Keep the first `count` nodes in a part. Return the part with the others."""
-    new: int = room.numbers[PARTS]
+    new: int = room.counts[0].parts
     if count == room.nodes[part]:
         return part
-    room.numbers[PARTS] = new + 1
+    room.counts[0].parts = new + 1
     room.first[new], room.nodes[new] = room.first[part] + count, room.nodes[part] - count
     room.nodes[part] = count
     room.origin[new], room.fits[new] = room.origin[part], room.fits[part]
     for resource in range(room.least.shape[0]):
         room.least[resource, new] = room.least[resource, part]
-        for row in range(room.numbers[ROWS]):
+        for row in range(room.counts[0].rows):
             room.free[row, resource, new] = room.free[row, resource, part]
     return new
 
@@ -429,7 +429,7 @@ def _split(part: int, count: int, room: NodeRoom) -> int:
 def take_given(job: int, data: NodeData, room: NodeRoom, first: int, last: int) -> None:
     """Occupy the amounts of a job's chosen parts from step `first` to before `last`."""
     room.drop[room.row[first]] = True
-    for place in range(room.numbers[GIVEN]):
+    for place in range(room.counts[0].given):
         part = room.given[place]
         for resource in range(room.least.shape[0]):
             amount = room.slots[place] * data.demand[job, resource]
@@ -455,9 +455,9 @@ def hold_on_nodes(job: int, data: NodeData, room: NodeRoom, steps: int, first: i
             room.known[steps, kind] = room.known[old, kind]
         for resource in range(room.least.shape[0]):
             room.total[steps, resource] = room.total[old, resource]
-            for part in range(room.numbers[PARTS]):
+            for part in range(room.counts[0].parts):
                 room.free[steps, resource, part] = room.free[old, resource, part]
         steps += 1
-        room.numbers[ROWS] = steps
+        room.counts[0].rows = steps
     take_given(job, data, room, first, last)
     return steps

@@ -10,7 +10,7 @@ import numpy as np
 from ...base import BoolArray, IntArray
 from ..compiled import borrowing
 from .jobs import Cluster, JobTable, SlurmQueue
-from .limits import JOBS, RESERVE, JobLimits, count_start, may_run, may_test, no_limits
+from .limits import JOBS, JobLimits, count_start, may_run, may_test, no_limits
 from .nodes import UNTESTED, NodeBuffers, could_have, free_cpus, gpus_of, least_nodes, scratch_for, without_closed
 from .predicted_start import can_start, predicted_start
 from .preemption import Preemption, no_preemption, stop_for
@@ -283,13 +283,13 @@ def consider_next(
                 end = now + limit
                 reserve(reserved, taken, now, end - end % rules.resolution, rules.resolution, True)
                 if array >= 0:
-                    limits.tasks[array, RESERVE] -= 1
+                    limits.tasks[array].reserve -= 1
                 progress[0] = job + 1
                 return job
         if not starts and array >= 0:
             # If a task gets no reserved nodes, skip the other tasks of its array.
             planned = 0 <= start <= now + rules.window
-            limits.tasks[array, RESERVE] = limits.tasks[array, RESERVE] - 1 if planned else 0
+            limits.tasks[array].reserve = limits.tasks[array].reserve - 1 if planned else 0
         if start < 0:
             continue
         if starts and cluster.gpu >= 0:

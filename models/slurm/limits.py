@@ -10,14 +10,15 @@ nodes for others. It may reserve for more tasks than may run.
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...base import BoolArray, IntArray
 from ..compiled import borrowing
 
 #: Column of `room` that counts jobs. The others count resources.
 JOBS = 0
-#: Columns of `tasks`: tasks that may run, and tasks that may reserve nodes.
-RUN, RESERVE = range(2)
+#: How many more tasks of an array may run, and may reserve nodes in this cycle.
+ARRAY_TASKS = np.dtype([("run", np.int64), ("reserve", np.int64)])
 #: A value for no limit.
 UNLIMITED = 2**62
 
@@ -36,7 +37,7 @@ class JobLimits(NamedTuple):
     array
         Row of `tasks` for each waiting job, -1 for none. Shape (jobs,).
     tasks
-        Tasks of each array that may still run, and that may reserve nodes in this cycle. Shape (arrays, 2).
+        Each array, of type :data:`ARRAY_TASKS`. Shape (arrays,).
     tested
         Rows of `tests` for each waiting job, -1 for none. Shape (jobs, most of one job).
     tests
@@ -49,7 +50,7 @@ class JobLimits(NamedTuple):
     room: IntArray
     takes: IntArray
     array: IntArray
-    tasks: IntArray
+    tasks: NDArray[np.void]
     tested: IntArray
     tests: IntArray
     reserves: BoolArray
@@ -58,13 +59,12 @@ class JobLimits(NamedTuple):
 def no_limits(jobs: int) -> JobLimits:
     """Return limits that never apply."""
     none = np.empty((jobs, 0), np.int64)
-    nothing = np.empty((0, 2), np.int64)
     return JobLimits(
         none,
         np.empty((0, 1), np.int64),
         np.ones((jobs, 1), np.int64),
         np.full(jobs, -1),
-        nothing,
+        np.empty(0, ARRAY_TASKS),
         none,
         np.empty(0, np.int64),
         np.ones(jobs, np.bool_),
@@ -75,7 +75,7 @@ def no_limits(jobs: int) -> JobLimits:
 def may_run(job: int, kinds: int, limits: JobLimits) -> bool:
     """Return whether a waiting job is within the first `kinds` columns of its limits. One column counts jobs only."""
     array = limits.array[job]
-    if array >= 0 and (limits.tasks[array, RUN] < 1 or limits.tasks[array, RESERVE] < 1):
+    if array >= 0 and (limits.tasks[array].run < 1 or limits.tasks[array].reserve < 1):
         return False
     for column in range(limits.of.shape[1]):
         row = limits.of[job, column]
@@ -109,4 +109,4 @@ def count_start(job: int, limits: JobLimits) -> None:
             for kind in range(limits.room.shape[1]):
                 limits.room[row, kind] -= limits.takes[job, kind]
     if limits.array[job] >= 0:
-        limits.tasks[limits.array[job], RUN] -= 1
+        limits.tasks[limits.array[job]].run -= 1

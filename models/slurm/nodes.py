@@ -12,14 +12,15 @@ GPUs, use the weights of earlier tests.
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...base import BoolArray, IntArray
 from ...base.checks import LARGEST
 from ..compiled import borrowing
 from .jobs import Cluster, SlurmQueue
 
-#: Columns of a set of consecutive nodes of one weight: first node, last node, CPUs, number of nodes, weight.
-FIRST, LAST, SIZE, COUNT, WEIGHT = range(5)
+#: A set of consecutive nodes of one weight: first and last node, CPUs, number of nodes, and weight.
+NODE_SET = np.dtype([(name, np.int64) for name in ("first", "last", "cpus", "nodes", "weight")])
 #: Low bits of a configuration's weight before any GPU job was tested.
 UNTESTED = 0xFF
 
@@ -36,7 +37,7 @@ class NodeBuffers(NamedTuple):
     taken
         Result: slots of the job on each node, shape (nodes,).
     sets
-        Sets of consecutive nodes, shape (nodes, 5).
+        Sets of consecutive nodes, of type :data:`NODE_SET`. Shape (nodes,).
     free
         Free amounts after some running jobs end, shape (nodes, resources).
     closed, other
@@ -48,7 +49,7 @@ class NodeBuffers(NamedTuple):
     cpus: IntArray
     left: IntArray
     taken: IntArray
-    sets: IntArray
+    sets: NDArray[np.void]
     free: IntArray
     closed: IntArray
     other: IntArray
@@ -61,7 +62,7 @@ def scratch_for(cluster: Cluster) -> NodeBuffers:
     cpus, left, taken = np.zeros((3, nodes), np.int64)
     free, closed, other = np.zeros((3, *cluster.free.shape), np.int64)
     usable = np.ones(nodes, np.bool_)
-    return NodeBuffers(cpus, left, taken, np.empty((nodes, 5), np.int64), free, closed, other, usable)
+    return NodeBuffers(cpus, left, taken, np.empty(nodes, NODE_SET), free, closed, other, usable)
 
 
 def weights_below(weights: IntArray) -> IntArray:
@@ -311,15 +312,15 @@ def _take_sets(
         if has <= 0:
             inside = False
             continue
-        if not inside or weight[node] != sets[count - 1, WEIGHT]:
-            sets[count, FIRST] = node
-            sets[count, WEIGHT] = weight[node]
+        if not inside or weight[node] != sets[count - 1].weight:
+            sets[count].first = node
+            sets[count].weight = weight[node]
             inside = True
-            sets[count, SIZE] = sets[count, COUNT] = 0
+            sets[count].cpus = sets[count].nodes = 0
             count += 1
-        sets[count - 1, LAST] = node
-        sets[count - 1, SIZE] += has
-        sets[count - 1, COUNT] += 1
+        sets[count - 1].last = node
+        sets[count - 1].cpus += has
+        sets[count - 1].nodes += 1
     # CPUs and nodes that the job still needs, and that it may still use.
     wanted = slots * unit
     nodes = aim
@@ -328,22 +329,22 @@ def _take_sets(
     while most_nodes > 0 and (nodes > 0 or wanted > 0):
         best, enough = -1, False
         for index in range(count):
-            size = sets[index, SIZE]
-            if sets[index, COUNT] == 0:
+            size = sets[index].cpus
+            if sets[index].nodes == 0:
                 continue
-            sufficient = size >= wanted and sets[index, COUNT] >= nodes
-            if best < 0 or sets[index, WEIGHT] != sets[best, WEIGHT]:
-                better = best < 0 or sets[index, WEIGHT] < sets[best, WEIGHT]
+            sufficient = size >= wanted and sets[index].nodes >= nodes
+            if best < 0 or sets[index].weight != sets[best].weight:
+                better = best < 0 or sets[index].weight < sets[best].weight
             elif sufficient:
-                better = not enough or size < sets[best, SIZE]
+                better = not enough or size < sets[best].cpus
             else:
-                better = size > sets[best, SIZE]
+                better = size > sets[best].cpus
             if better:
                 best, enough = index, sufficient
         if best < 0:
             break
-        first = sets[best, FIRST]
-        last = sets[best, LAST]
+        first = sets[best].first
+        last = sets[best].last
         if nodes <= 1:  # A single node may suffice: choose the one with the fewest free CPUs.
             only, fewest = -1, 0
             for node in range(first, last + 1):
@@ -372,7 +373,7 @@ def _take_sets(
             most_cpus -= has
             nodes -= 1
             most_nodes -= 1
-        sets[best, COUNT] = 0
+        sets[best].nodes = 0
     return largest - most_nodes >= least and wanted <= 0
 
 

@@ -6,7 +6,7 @@ import pytest
 from hpcdispatch.dispatchers import Slurm
 from hpcdispatch.models.slurm.backfill import BackfillRules, backfill_pass
 from hpcdispatch.models.slurm.jobs import Cluster, SlurmQueue, SlurmRun, job_table
-from hpcdispatch.models.slurm.limits import no_limits
+from hpcdispatch.models.slurm.limits import ARRAY_TASKS, no_limits
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Job, Machine, MachineState, RunningSince, Workload, read, write
 
@@ -57,7 +57,7 @@ def planned(tasks, jobs=4, window=3600):
     limit = np.full(jobs, 60)
     tried = SlurmQueue(0 * slots, slots, slots > 0, cores, limit, 0 * cores, 0 * cores, np.arange(1, jobs + 1))
     table = job_table([SlurmRun(1100, np.array([0]), np.array([1]), (1,))], tried, 1)
-    caps = no_limits(jobs)._replace(array=np.zeros(jobs, int), tasks=np.array([tasks]))
+    caps = no_limits(jobs)._replace(array=np.zeros(jobs, int), tasks=np.array([tasks], ARRAY_TASKS))
     backfill_pass(
         tried,
         Cluster(np.zeros((1, 1), int), np.ones((1, 1), bool), 0, np.ones(1, int)),

@@ -9,7 +9,6 @@ from hpcdispatch.models.profiles.amounts import AmountSteps, earliest, hold, mak
 from hpcdispatch.models.scheduling.modes import choose_rows
 from hpcdispatch.models.scheduling.node_groups import no_instant
 from hpcdispatch.models.scheduling.pool_search import (
-    BEST,
     MOVED,
     REMODED,
     SWAPPED,
@@ -112,8 +111,8 @@ def test_it_finds_what_whole_decodings_find(case, seed):
         found = decoded(case, trial)
         if found is not None and found[0] <= cost:
             (cost, starts), best = found, trial
-    assert search.order[BEST].tolist() == best.tolist()
-    assert search.starts[BEST].tolist() == starts
+    assert search.best.order.tolist() == best.tolist()
+    assert search.best.starts.tolist() == starts
     assert search.cost[0] == cost
 
 

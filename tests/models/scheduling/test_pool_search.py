@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hpcdispatch.models import Problem
 from hpcdispatch.models.profiles.amounts import AmountSteps, earliest, hold, make_steps
 from hpcdispatch.models.scheduling.node_groups import finds_slots, forget_refusals, no_instant, take_slots
-from hpcdispatch.models.scheduling.pool_search import BEST, open_search, search_orders
+from hpcdispatch.models.scheduling.pool_search import open_search, search_orders
 
 
 def ints(values):
@@ -130,7 +130,7 @@ def test_it_finds_what_whole_decodings_find(divisor, drawn, seed):
     which, _ = search_orders(search, orders, moves)
     expected = Whole(weight, *others).search(orders, moves)
     assert (which, search.cost[0]) == expected[:2]
-    assert (search.order[BEST].tolist(), search.starts[BEST].tolist()) == expected[2:]
+    assert (search.best.order.tolist(), search.best.starts.tolist()) == expected[2:]
 
 
 @st.composite
@@ -172,7 +172,7 @@ def assert_found_by_whole_decodings(problem, orders, moves):
     )
     which, _ = search_orders(found, orders, moves)
     assert (which, found.cost[0]) == expected[:2]
-    assert (found.order[BEST].tolist(), found.starts[BEST].tolist()) == expected[2:]
+    assert (found.best.order.tolist(), found.best.starts.tolist()) == expected[2:]
 
 
 @settings(max_examples=number_of_inputs(150))
