@@ -15,12 +15,8 @@ from ..models.profiles.amount import peak as peak_of
 from ..models.profiles.amount import with_room as with_more
 from ..models.profiles.timeline import (
     ANY_LAYOUT,
-    BEGINS,
-    ENDS,
-    ENTRIES,
     FIXED,
     NEVER,
-    ROWS,
     Timeline,
     add_row,
     add_rows,
@@ -378,8 +374,8 @@ class Overlay(ProfileSearch):
             return list(zip(begins, [*begins[1:], None], amounts, strict=True))
         line = self._line
         changes: dict[int, int] = {}
-        for rows, times, sign, count in ((line.begins, line.begin, -1, BEGINS), (line.ends, line.end, 1, ENDS)):
-            for row in rows[: line.numbers[count]].tolist():
+        for rows, times, sign, count in ((line.begins, line.begin, -1, "begins"), (line.ends, line.end, 1, "ends")):
+            for row in rows[: line.header[0][count]].tolist():
                 amount = int(line.slots[line.first[row] : line.last[row]].sum() * line.demand[row, 0])
                 time = max(int(times[row]), self.now)
                 changes[time] = changes.get(time, 0) + sign * amount
@@ -489,8 +485,8 @@ class Overlay(ProfileSearch):
         jobs = len(bookings) + len(state.queue.entries) + len(state.running.entries) + 2
         room = jobs, entries + (jobs if pool else 4 * len(free) + int(state.running.nodes.sum()))
         self._line = open_line(state, book, closed, self._shared, (free, self._shared.most), room)
-        self._rows = int(self._line.numbers[ROWS])
-        self._entries = int(self._line.numbers[ENTRIES])
+        self._rows = int(self._line.header[0]["rows"])
+        self._entries = int(self._line.header[0]["entries"])
         self._add_amounts_inside()
         self.add_all(bookings)
 

@@ -13,7 +13,6 @@ from ..base import BoolArray, IntArray, check_whole
 from ..models import PlacementRule, Quotas, pool_placement, quotas_beside
 from ..models.profiles.timeline import (
     NEVER,
-    ROWS,
     Asks,
     RoomReservations,
     Timeline,
@@ -288,7 +287,7 @@ class Profile(ProfileSearch):
         line = self._room(1, len(placement))
         end, bound = start + int(asks.seconds[0]), start + int(asks.bound[0])
         nodes = np.array(placement, dtype=np.int64)
-        first = int(line.numbers[ROWS])
+        first = int(line.header[0]["rows"])
         add_row(line.memory, start, end, bound, asks.demand[0], asks.need[0], nodes, np.ones_like(nodes))
         self._taken.append((first, first + 1))
 
@@ -464,7 +463,7 @@ class Profile(ProfileSearch):
                 else min(int(asks.slots[order].sum()), nodes * len(order)) + nodes * (rows - len(order))
             )
             line = self._room(rows, entries)
-            first = int(line.numbers[ROWS])
+            first = int(line.header[0]["rows"])
             chosen = np.empty(len(order), dtype=np.int64)
             count, stopped, left = start_now(
                 line.memory, asks.memory, order, skip, kept.memory, self._until, self._rule, chosen
@@ -542,7 +541,7 @@ class Profile(ProfileSearch):
         for first, last in taken:
             assert before is not None
             line = with_room(line, last - first, int(before.last[last - 1] - before.first[first]))
-            self._taken.append((int(line.numbers[ROWS]), int(line.numbers[ROWS]) + last - first))
+            self._taken.append((int(line.header[0]["rows"]), int(line.header[0]["rows"]) + last - first))
             for row in range(first, last):
                 entry, end = before.first[row], before.last[row]
                 begin, finish, bound = before.begin[row], before.end[row], before.bound[row]

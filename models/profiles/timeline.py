@@ -14,6 +14,7 @@ with twenty arrays would take longer than most searches.
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...base import BoolArray, IntArray
 from ..compiled import compiled, within
@@ -21,11 +22,19 @@ from .layouts import NO_LABELS, NO_PACKS, gather, gather_packed, most_in_groups,
 
 #: Later than any time, and more than any amount.
 NEVER = int(np.iinfo(np.int64).max)
-#: Counters: rows and entries in use, rows with a begin and with an end ahead.
-ROWS, ENTRIES, BEGINS, ENDS = range(4)
-#: Where a block has the present, the sizes, and the counters.
-_NOW, _NODES, _RESOURCES, _KEYS, _MOST_ROWS, _MOST_ENTRIES, _FALLS, _BOUNDED, _LEVELS, _PACKS = range(10)
-_COUNTERS, _HEAD = 10, 14
+#: Head of a block. The present, seconds, and sizes: nodes, resources, keys, rows and entries for which there is room,
+#: falls, nodes with bounds, levels, and numbers for unequal slots. Then counters: rows and entries in use, rows with a
+#: begin and with an end ahead.
+HEADER = np.dtype(
+    [
+        (name, np.int64)
+        for name in (
+            *("now", "nodes", "resources", "keys", "most_rows", "most_entries", "falls", "bounded", "levels", "packs"),
+            *("rows", "entries", "begins", "ends"),
+        )
+    ]
+)
+_HEAD = len(HEADER)
 #: Which nodes are filled first: in their order, by the least free share, or in few groups of each level.
 FIRST_FIT, BEST_FIT, COMPACT = range(3)
 #: Columns of a job that asks, before its amounts per slot: slots, seconds, walltime, and the four of its layout.
@@ -59,8 +68,8 @@ class Timeline(NamedTuple):
         Node of each entry, and the row's slots on it. Shape (entries,).
     begins, ends
         Rows that begin after now, by begin, and rows that end, by end. Shape (rows,).
-    numbers
-        Counters, see :data:`ROWS` and the following.
+    header
+        The head of the block, of type :data:`HEADER`. Shape (1,).
     fall_at, fall_free, fall_shared
         Times of falls, shape (falls,), and the amounts that are left then beside walltimes. Shapes (falls, nodes,
         resources) and (falls, keys). :data:`NEVER` where nothing falls.
@@ -88,7 +97,7 @@ class Timeline(NamedTuple):
     slots: IntArray
     begins: IntArray
     ends: IntArray
-    numbers: IntArray
+    header: NDArray[np.void]
     fall_at: IntArray
     fall_free: IntArray
     fall_shared: IntArray
@@ -187,10 +196,11 @@ class SearchBuffers(NamedTuple):
 
 def _read_timeline(memory: IntArray) -> Timeline:
     """Return the parts of a block."""
-    nodes, resources, keys = memory[_NODES], memory[_RESOURCES], memory[_KEYS]
-    rows, entries = memory[_MOST_ROWS], memory[_MOST_ENTRIES]
-    falls, bounded = memory[_FALLS], memory[_BOUNDED]
-    levels, packs = memory[_LEVELS], memory[_PACKS]
+    header = memory[:_HEAD].view(HEADER)
+    nodes, resources, keys = header[0]["nodes"], header[0]["resources"], header[0]["keys"]
+    rows, entries = header[0]["most_rows"], header[0]["most_entries"]
+    falls, bounded = header[0]["falls"], header[0]["bounded"]
+    levels, packs = header[0]["levels"], header[0]["packs"]
     amounts = nodes * resources
     at = _HEAD
     free = memory[at : at + amounts].reshape(nodes, resources)
@@ -221,7 +231,7 @@ def _read_timeline(memory: IntArray) -> Timeline:
     at += levels * nodes
     return Timeline(
         memory,
-        memory[_NOW],
+        header[0]["now"],
         free,
         shared,
         capacity,
@@ -236,7 +246,7 @@ def _read_timeline(memory: IntArray) -> Timeline:
         slots,
         columns[5],
         columns[6],
-        memory[_COUNTERS:_HEAD],
+        header,
         fall_at,
         fall_free,
         fall_shared,
@@ -294,19 +304,8 @@ def open_timeline(
     size = _HEAD + (2 + len(falls[0])) * nodes * resources + keys + (7 + resources + keys) * rows + 2 * entries
     size += len(falls[0]) * (1 + keys) + len(longest) + labels.size + len(packs) + _scratch(nodes, resources, keys)
     memory = np.empty(size, dtype=np.int64)
-    memory[:_COUNTERS] = (
-        now,
-        nodes,
-        resources,
-        keys,
-        rows,
-        entries,
-        len(falls[0]),
-        len(longest),
-        len(labels),
-        len(packs),
-    )
-    memory[_COUNTERS:_HEAD] = 0
+    sizes = nodes, resources, keys, rows, entries, len(falls[0]), len(longest), len(labels), len(packs)
+    memory[:_HEAD].view(HEADER)[0] = (now, *sizes, 0, 0, 0, 0)
     line = _read_timeline(memory)
     line.free[:], line.capacity[:] = free, capacity
     if keys:
@@ -322,22 +321,24 @@ def open_timeline(
 
 def with_room(line: Timeline, rows: int, entries: int) -> Timeline:
     """Return the profile with room for so many more rows and entries: itself, or a copy in a longer block."""
-    rows += int(line.numbers[ROWS])
-    entries += int(line.numbers[ENTRIES])
+    header = line.header[0]
+    rows += int(header["rows"])
+    entries += int(header["entries"])
     if rows <= len(line.begin) and entries <= len(line.node):
         return line
     falls = line.fall_at, line.fall_free, line.fall_shared
-    now = int(line.memory[_NOW])
+    now = int(header["now"])
     room = 2 * rows, 2 * entries
     longer = open_timeline(
         now, line.free, line.shared, line.capacity, *room, falls, line.longest, line.labels, line.packs
     )
-    used = dict.fromkeys(("begin", "end", "bound", "demand", "need", "first", "last"), int(line.numbers[ROWS]))
-    used |= {"node": int(line.numbers[ENTRIES]), "slots": int(line.numbers[ENTRIES])}
-    used |= {"begins": int(line.numbers[BEGINS]), "ends": int(line.numbers[ENDS])}
+    used = dict.fromkeys(("begin", "end", "bound", "demand", "need", "first", "last"), int(header["rows"]))
+    used |= dict.fromkeys(("node", "slots"), int(header["entries"]))
+    used |= {name: int(header[name]) for name in ("begins", "ends")}
     for name, count in used.items():
         getattr(longer, name)[:count] = getattr(line, name)[:count]
-    longer.numbers[:] = line.numbers
+    for name in ("rows", "entries", "begins", "ends"):
+        longer.header[name] = header[name]
     return longer
 
 
@@ -403,32 +404,32 @@ def occupy(memory: IntArray, row: int, sign: int) -> None:
 def advance(memory: IntArray, now: int) -> None:
     """Let a profile without falls begin later. Rows that have ended then are no longer on it."""
     line = timeline_of(memory)
-    numbers = line.numbers
+    header = line.header[0]
     first = done = 0
-    while first < numbers[BEGINS] and line.begin[line.begins[first]] <= now:
+    while first < header.begins and line.begin[line.begins[first]] <= now:
         _shift(line, line.begins[first], -1, line.free, line.shared)
         first += 1
-    while done < numbers[ENDS] and line.end[line.ends[done]] <= now:
+    while done < header.ends and line.end[line.ends[done]] <= now:
         _shift(line, line.ends[done], 1, line.free, line.shared)
         done += 1
-    for place in range(first, numbers[BEGINS]):
+    for place in range(first, header.begins):
         line.begins[place - first] = line.begins[place]
-    for place in range(done, numbers[ENDS]):
+    for place in range(done, header.ends):
         line.ends[place - done] = line.ends[place]
-    numbers[BEGINS] -= first
-    numbers[ENDS] -= done
-    memory[_NOW] = now
+    header.begins -= first
+    header.ends -= done
+    header.now = now
 
 
 @within
 def _occupy(line: Timeline, row: int, sign: int) -> None:
-    numbers = line.numbers
+    header = line.header[0]
     if line.begin[row] <= line.now:
         _shift(line, row, -sign, line.free, line.shared)
     else:
-        numbers[BEGINS] += _list(line.begins, line.begin, numbers[BEGINS], row, sign)
+        header.begins += _list(line.begins, line.begin, header.begins, row, sign)
     if line.end[row] < NEVER:
-        numbers[ENDS] += _list(line.ends, line.end, numbers[ENDS], row, sign)
+        header.ends += _list(line.ends, line.end, header.ends, row, sign)
     for fall in range(len(line.fall_at)):
         if not line.begin[row] < line.fall_at[fall] < line.bound[row]:
             continue
@@ -461,10 +462,10 @@ def add_running(
     """
     line = timeline_of(memory)
     jobs = asks_of(asks, line.demand.shape[1], line.need.shape[1])
-    entry = line.numbers[ENTRIES]
+    entry = line.header[0].entries
     slot = 0
     for job in range(len(end)):
-        row = line.numbers[ROWS]
+        row = line.header[0].rows
         line.begin[row] = begin[job]
         line.end[row] = end[job]
         line.bound[row] = bound[job]
@@ -482,8 +483,8 @@ def add_running(
                 entry += 1
                 slot += 1
         line.last[row] = entry
-        line.numbers[ROWS] += 1
-        line.numbers[ENTRIES] = entry
+        line.header[0].rows += 1
+        line.header[0].entries = entry
         _shift(line, row, 1, line.free, line.shared)
         if end[job] > max(line.now, begin[job]):
             _occupy(line, row, 1)
@@ -518,8 +519,8 @@ def add_rows(
     begin, end, bound = times[0], times[1], times[2]
     done = 0
     for number in range(len(begin)):
-        row = line.numbers[ROWS]
-        entry = line.numbers[ENTRIES]
+        row = line.header[0].rows
+        entry = line.header[0].entries
         line.begin[row], line.end[row], line.bound[row] = begin[number], end[number], bound[number]
         line.demand[row] = demand[number]
         line.need[row] = need[number]
@@ -530,8 +531,8 @@ def add_rows(
             entry += 1
         line.last[row] = entry
         done = last[number]
-        line.numbers[ROWS] += 1
-        line.numbers[ENTRIES] = entry
+        line.header[0].rows += 1
+        line.header[0].entries = entry
         _occupy(line, row, 1)
 
 
@@ -548,8 +549,8 @@ def add_row(
 ) -> None:
     """Occupy slots of nodes. `bound` is the end by walltime."""
     line = timeline_of(memory)
-    row = line.numbers[ROWS]
-    entry = line.numbers[ENTRIES]
+    row = line.header[0].rows
+    entry = line.header[0].entries
     line.begin[row], line.end[row], line.bound[row] = begin, end, bound
     line.demand[row] = demand
     line.need[row] = need
@@ -558,8 +559,8 @@ def add_row(
     for place in range(len(node)):
         line.node[entry + place] = node[place]
         line.slots[entry + place] = slots[place]
-    line.numbers[ROWS] += 1
-    line.numbers[ENTRIES] += len(node)
+    line.header[0].rows += 1
+    line.header[0].entries += len(node)
     _occupy(line, row, 1)
 
 
@@ -703,14 +704,14 @@ def _outlasts(
             return False
     if rule == BEST_FIT:
         _copy_rows(buffer.level, buffer.least)
-    begins = line.numbers[BEGINS]
+    begins = line.header[0].begins
     if first == begins or line.begin[line.begins[first]] >= end:
         return True
     _copy_rows(buffer.level, buffer.later)
     _copy(buffer.shared, buffer.later_shared)
     while first < begins and line.begin[line.begins[first]] < end:
         time = line.begin[line.begins[first]]
-        while done < line.numbers[ENDS] and line.end[line.ends[done]] <= time:
+        while done < line.header[0].ends and line.end[line.ends[done]] <= time:
             _shift(line, line.ends[done], 1, buffer.later, buffer.later_shared)
             done += 1
         following = first
@@ -813,8 +814,8 @@ def _may_fit(line: Timeline, asks: Asks, job: int, start: int, buffer: SearchBuf
 def _search(line: Timeline, asks: Asks, job: int, after: int, before: int, buffer: SearchBuffers, rule: int) -> int:
     """Return the first start of a job in [`after`, `before`), -1 if none. Sets the lasting slots of each node."""
     demand = asks.demand[job]
-    begins = line.numbers[BEGINS]
-    ends = line.numbers[ENDS]
+    begins = line.header[0].begins
+    ends = line.header[0].ends
     bounded = len(line.longest) > 0
     _copy_rows(line.free, buffer.level)
     _copy(line.shared, buffer.shared)
@@ -869,7 +870,7 @@ def _search(line: Timeline, asks: Asks, job: int, after: int, before: int, buffe
 @within
 def _fill(line: Timeline, row: int, slots: int, buffer: SearchBuffers, order: IntArray) -> None:
     """Set the entries of a row to nodes with lasting slots, in an order. An empty one stands for that of the nodes."""
-    entry = line.numbers[ENTRIES]
+    entry = line.header[0].entries
     line.first[row] = entry
     fits = buffer.lasting
     for place in range(len(order) if len(order) > 0 else len(fits)):
@@ -882,7 +883,7 @@ def _fill(line: Timeline, row: int, slots: int, buffer: SearchBuffers, order: In
             if slots == 0:
                 break
     line.last[row] = entry
-    line.numbers[ENTRIES] = entry
+    line.header[0].entries = entry
 
 
 @compiled
@@ -910,14 +911,14 @@ def _order(line: Timeline, asks: Asks, job: int, buffer: SearchBuffers, rule: in
 @compiled
 def _plan(line: Timeline, asks: Asks, job: int, start: int, buffer: SearchBuffers, rule: int) -> int:
     """Occupy the lasting slots of a job from a start on. Return its row."""
-    row = line.numbers[ROWS]
+    row = line.header[0].rows
     line.begin[row] = start
     line.end[row] = start + asks.seconds[job]
     line.bound[row] = start + asks.bound[job]
     line.demand[row] = asks.demand[job]
     line.need[row] = asks.need[job]
     _fill(line, row, asks.slots[job], buffer, _order(line, asks, job, buffer, rule))
-    line.numbers[ROWS] = row + 1
+    line.header[0].rows = row + 1
     _occupy(line, row, 1)
     return int(row)
 
@@ -925,10 +926,10 @@ def _plan(line: Timeline, asks: Asks, job: int, start: int, buffer: SearchBuffer
 @within
 def _remove_last(line: Timeline) -> None:
     """Remove the last row."""
-    row = line.numbers[ROWS] - 1
+    row = line.header[0].rows - 1
     _occupy(line, row, -1)
-    line.numbers[ROWS] = row
-    line.numbers[ENTRIES] = line.first[row]
+    line.header[0].rows = row
+    line.header[0].entries = line.first[row]
 
 
 @compiled
@@ -947,10 +948,10 @@ def _earliest(line: Timeline, asks: Asks, after: int, before: int, rule: int) ->
     start = _search(line, asks, 0, after, before, buffer, rule)
     if start < 0:
         return -1, 0, 0
-    row = line.numbers[ROWS]  # The row is only filled, so nothing is occupied.
-    entry = line.numbers[ENTRIES]
+    row = line.header[0].rows  # The row is only filled, so nothing is occupied.
+    entry = line.header[0].entries
     _fill(line, row, asks.slots[0], buffer, _order(line, asks, 0, buffer, rule))
-    line.numbers[ENTRIES] = entry
+    line.header[0].entries = entry
     return start, entry, line.last[row]
 
 
@@ -1010,17 +1011,17 @@ def peak(memory: IntArray, begin: int, end: int) -> IntArray:
     most = np.zeros_like(total)
     time = begin
     while True:
-        while done < line.numbers[ENDS] and line.end[line.ends[done]] <= time:
+        while done < line.header[0].ends and line.end[line.ends[done]] <= time:
             _shift_total(line, line.ends[done], 1, level, total)
             done += 1
-        while first < line.numbers[BEGINS] and line.begin[line.begins[first]] <= time:
+        while first < line.header[0].begins and line.begin[line.begins[first]] <= time:
             _shift_total(line, line.begins[first], -1, level, total)
             first += 1
         most[:] = np.maximum(most, total)
         time = NEVER
-        if done < line.numbers[ENDS]:
+        if done < line.header[0].ends:
             time = line.end[line.ends[done]]
-        if first < line.numbers[BEGINS]:
+        if first < line.header[0].begins:
             time = min(time, line.begin[line.begins[first]])
         if time >= end:
             return most
@@ -1048,7 +1049,7 @@ def lasting(memory: IntArray, wanted: IntArray, at: int, rule: int) -> tuple[int
     asks = asks_of(wanted, line.demand.shape[1], line.need.shape[1])
     buffer = _scratch_of(line)
     times = [at]
-    for place in range(line.numbers[BEGINS]):
+    for place in range(line.header[0].begins):
         times.append(line.begin[line.begins[place]])
     for fall in range(len(line.fall_at)):
         times.append(line.fall_at[fall])
