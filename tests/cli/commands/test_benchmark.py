@@ -52,13 +52,20 @@ def run(tmp_path):
     return command
 
 
-def test_a_file_of_ten_lines_gets_its_row(run, tmp_path):
+def test_a_file_of_ten_lines_gets_its_row_and_a_wrong_one_is_told(run, tmp_path):
     code, out, err = run("benchmark", "quick", "--dispatcher", "mine.py", "--workers", "1")
     assert code == 0, err
     assert "mine has rank 1 of " in out.splitlines()[-1]
     card = json.loads((tmp_path / "benchmark-results" / "mine.json").read_text())
     assert card["source"]["dispatcher_file"] == "mine.py"
     assert card["command"] == "hpcdispatch benchmark quick --dispatcher mine.py"
+    (tmp_path / "benchmark-results" / "zz.json").write_text("{}")
+    code, out, err = run("benchmark", "--table", "benchmark-results")
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "zz.json: " in err
+    assert "leaderboard.md has 1 entry." in out
+    assert "| mine | walltime | 1 |" in (tmp_path / "benchmark-results" / "leaderboard.md").read_text()
 
 
 @pytest.mark.nightly
@@ -71,17 +78,6 @@ def test_scores_are_the_same_in_another_environment(run, tmp_path):
     times = [card.pop("decision_times") for card in cards]
     assert json.dumps(cards[0]) == json.dumps(cards[1])
     assert list(times[0]) == list(times[1]) == ["full"]
-
-
-def test_the_table_says_what_is_wrong_and_stands(run, tmp_path):
-    assert run("benchmark", "quick", "--dispatchers", "fcfs,easy", "--out", "cards", "--workers", "1")[0] == 0
-    (tmp_path / "cards" / "zz.json").write_text("{}")
-    code, out, err = run("benchmark", "--table", "cards")
-    assert code == 2
-    assert err.count("\n") == 1
-    assert "zz.json: " in err
-    assert "leaderboard.md has 2 entries." in out
-    assert "| fcfs | walltime | 2 |" in (tmp_path / "cards" / "leaderboard.md").read_text()
 
 
 @pytest.mark.parametrize(
