@@ -34,7 +34,7 @@ HEADER = np.dtype(
         )
     ]
 )
-_HEAD = len(HEADER)
+_HEAD = HEADER.itemsize // 8
 #: Which nodes are filled first: in their order, by the least free share, or in few groups of each level.
 FIRST_FIT, BEST_FIT, COMPACT = range(3)
 #: Columns of a job that asks, before its amounts per slot: slots, seconds, walltime, and the four of its layout.
