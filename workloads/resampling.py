@@ -233,13 +233,20 @@ def _assembled(workload: Workload, drawn: _DrawnRows) -> Workload:
 def _copied_users(jobs: JobColumns, drawn: _DrawnRows) -> Coded:
     """Return the users. The second copy of user 7 is ``7~2``; an unknown user stays unknown."""
     codes = jobs.user.codes[drawn.rows].astype(np.int64)
-    pairs, which = np.unique(codes * (int(drawn.copy.max()) + 1) + drawn.copy, return_inverse=True)
-    names, times = [], dict[str, int]()
-    for code in (pairs // (int(drawn.copy.max()) + 1)).tolist():
-        name = jobs.user.values[code]
-        times[name] = times.get(name, 0) + 1
-        names.append(name if times[name] == 1 or name in UNKNOWN_USERS else f"{name}~{times[name]}")
-    return Coded(which.astype(np.int32), names)
+    copies = int(drawn.copy.max()) + 1
+    pairs, which = np.unique(codes * copies + drawn.copy, return_inverse=True)
+    given = set(jobs.user.values)
+    places, times = dict[str, int](), dict[str, int]()
+    of_pair = []
+    for code in (pairs // copies).tolist():
+        name = own = jobs.user.values[code]
+        while own not in UNKNOWN_USERS:
+            times[name] = times.get(name, 0) + 1
+            own = name if times[name] == 1 else f"{name}~{times[name]}"
+            if own == name or own not in given:  # A trace may have a user of that name.
+                break
+        of_pair.append(places.setdefault(own, len(places)))
+    return Coded(np.array(of_pair, dtype=np.int32)[which], list(places))
 
 
 def _copied_arrays(jobs: JobColumns, drawn: _DrawnRows) -> Coded:

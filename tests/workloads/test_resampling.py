@@ -131,3 +131,24 @@ def test_it_can_be_written(tmp_path):
 def test_bad_numbers(seed, load, message):
     with pytest.raises(InputError, match=message):
         resample(trace(), seed, load=load)
+
+
+def renamed(workload, name):
+    """Return a trace with other users."""
+    return Workload(tuple(replace(job, user=name(job.user)) for job in workload.jobs), workload.machine)
+
+
+@pytest.mark.parametrize("name", [lambda user: "-1", lambda user: user if user in ("u0", "u1") else ""])
+def test_unknown_users_stay_one_user(name):
+    made = resample(renamed(trace(weeks=8), name), 4)
+    users = made.columns.user
+    assert len(set(users.values)) == len(users.values)
+    assert len(made.frame_columns()["user"].categories) == len(set(users.values))
+
+
+def test_a_copy_has_a_name_that_the_trace_does_not_have():
+    twins = {"u1": "u0~2", "u2": "u0~3"}
+    workload = renamed(trace(weeks=4, per_day=2), lambda user: twins.get(user, user))
+    for seed in range(8):
+        users = resample(workload, seed).columns.user.values
+        assert len(set(users)) == len(users)
