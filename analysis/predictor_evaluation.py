@@ -26,7 +26,7 @@ from ..simulation.recorder import Recorder
 from ..simulation.simulation_errors import asked, failed
 from ..workloads import Job, Workload
 from ..workloads.sources import WorkloadLike, workload_of
-from .conclusions import Daily, of_days
+from .conclusions import Daily, Estimate, corrected, of_days
 
 #: A prediction is close within this part of the run time.
 CLOSE = 0.25
@@ -56,8 +56,9 @@ class PredictorEvaluation:
         shares of run times in the central intervals, 0.5 and 0.8 if calibrated.
 
         Under the dispatcher: ``wait`` and bounded ``slowdown``, means. ``wait_ratio``: mean wait over that with
-        walltimes on the same jobs. ``wait_low``, ``wait_high``: its interval, by blocks of the trace. ``verdict``:
-        better, worse or not decided.
+        walltimes on the same jobs. ``wait_low``, ``wait_high``: its interval, by ``blocks`` of the trace, widened for
+        ``corrected`` predictors. ``verdict``: better, worse or not decided; ``reason``: why there is no interval.
+        ``tested``: whether a study shows that it may be called one of 95%.
     by_length, by_user, over_time
         The same errors, a row per predictor and class. The classes of ``by_length`` are short (< 1 h), medium and long
         (> 5 h). Those of ``by_user`` are the users of most jobs. Those of ``over_time`` are parts of the trace.
@@ -144,7 +145,8 @@ def evaluate_predictors(
     columns_of = trace.columns
     cores = columns_of.nodes * np.maximum(1, columns_of.per_node.numbers(lambda amounts: amounts.get("core", 0)))
     frames = []
-    rows = []
+    rows: list[dict[str, Any]] = []
+    effects: list[Estimate] = []
     counts = {}
     oracles = []
     for name, predictor in named.items():
@@ -172,13 +174,14 @@ def evaluate_predictors(
                 "ms": ms,
                 "wait": float(under["wait"].to_numpy()[ran].mean()),
                 "slowdown": float(slowdown.mean()),
-                "wait_ratio": effect.ratio,
-                "wait_low": effect.low,
-                "wait_high": effect.high,
-                "verdict": effect.verdict(),
             }
         )
+        effects.append(effect)
         frames.append(frame)
+    for row, effect in zip(rows, corrected(effects), strict=True):
+        row |= {"wait_ratio": effect.ratio, "wait_low": effect.low, "wait_high": effect.high}
+        row |= {"verdict": effect.verdict(), "blocks": effect.blocks, "corrected": effect.corrected}
+        row |= {"reason": effect.reason, "tested": effect.tested}
     jobs = pd.concat(frames, ignore_index=True)
     length = pd.cut(
         jobs["runtime"], [low for _, low, _ in CLASSES] + [np.inf], right=False, labels=[name for name, _, _ in CLASSES]

@@ -1,5 +1,6 @@
 """``hpcdispatch predict``: how good predictors of run times are, and what they do to waits."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,8 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ...analysis import PredictorEvaluation, evaluate_predictors
+from ...analysis.conclusions import Estimate
 from ...bench.reports.number_formats import NOTHING, percent, ratio
 from ...bench.reports.tables import terminal_table
+from ...bench.reports.verdict import change, estimated, span_text
 from ...workloads.formats.csv_text import csv_text
 from ...workloads.formats.trace_files import save
 from ..app import OUTPUT, subcommand
@@ -29,6 +32,10 @@ from ..trace_argument import load, resolve
 
 PREDICTORS = "walltime,last2,heuristic,empirical,regression"
 _PICTURES = ("png", "svg", "pdf")
+
+
+#: The predictor that the others are compared with.
+WALLTIME = "walltime"
 
 
 @subcommand(
@@ -67,9 +74,11 @@ def command(
         figure.savefig(plot)
         say("note", f"picture written to {plot}")
     best = next(row for row in found.table.to_dict("records") if row["predictor"] == found.best())
-    effect = f"mean wait under {dispatcher} {ratio(best['wait_ratio'])} of that with walltimes"
-    if best["wait_ratio"] != best["wait_ratio"]:  # not a number
+    effect = f"under {dispatcher} a job waits {estimated('with walltimes', _estimate(best))}"
+    if pd.isna(best["wait_ratio"]):
         effect = f"with walltimes no job waits under {dispatcher}"
+    elif best["predictor"] == WALLTIME:
+        effect = f"under {dispatcher} a job waits {time(best['wait'])} on average with them"
     answer = (
         f"{found.best()} predicts best, with a mean error of {time(best['mae'])} and {best['close']:.0%} of the jobs "
         f"within 25%; {effect}."
@@ -78,7 +87,27 @@ def command(
     fields: dict[str, Any] = {name: frame.to_dict("records") for name, frame in tables.items()}
     measures = "\nother measures of the error", _measures(found)
     finish(
-        answer, {**fields, "counts": dict(found.counts)}, _errors(found), *measures, "\nby run time", _classes(found)
+        answer,
+        {**fields, "counts": dict(found.counts)},
+        _errors(found),
+        f"\nwaits under {dispatcher}",
+        _waits(found),
+        *measures,
+        "\nby run time",
+        _classes(found),
+    )
+
+
+def _estimate(row: Mapping[Any, Any]) -> Estimate:
+    """Return the estimate of the wait in a row of the table."""
+    return Estimate(
+        row["wait_ratio"],
+        row["wait_low"],
+        row["wait_high"],
+        blocks=row["blocks"],
+        corrected=row["corrected"],
+        reason=row["reason"],
+        tested=row["tested"],
     )
 
 
@@ -91,11 +120,9 @@ def _errors(found: PredictorEvaluation) -> Table:
         "over (%)",
         "in 80% (%)",
         "ms",
-        headed("wait"),
     ]
-    shown = terminal_table([*heads, "wait ratio"])
+    shown = terminal_table(heads)
     for row in found.table.to_dict("records"):
-        interval = f"\n{row['wait_low']:.2f}-{row['wait_high']:.2f}" if row["wait_low"] > 0 else ""
         covered = NOTHING if pd.isna(row["coverage_80"]) else percent(row["coverage_80"])
         shown.add_row(
             Text(str(row["predictor"])),
@@ -105,8 +132,21 @@ def _errors(found: PredictorEvaluation) -> Table:
             percent(row["over"]),
             covered,
             ratio(row["ms"]),
+        )
+    return shown
+
+
+def _waits(found: PredictorEvaluation) -> Table:
+    """Return the mean waits with each predictor, against those with walltimes."""
+    shown = terminal_table(["predictor", headed("mean wait"), "to walltimes", "interval", "verdict"], 1)
+    for row in found.table.to_dict("records"):
+        estimate = _estimate(row)
+        told = estimate.reason if pd.isna(estimate.low) else span_text(estimate.low, estimate.high)
+        compared = [change(estimate.ratio), told, row["verdict"]]
+        shown.add_row(
+            Text(str(row["predictor"])),
             time(row["wait"]),
-            f"{row['wait_ratio']:.3f}{interval}",
+            *([NOTHING] * 3 if row["predictor"] == WALLTIME else compared),
         )
     return shown
 

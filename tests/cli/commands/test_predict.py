@@ -40,3 +40,14 @@ def test_bad_input(invoke, options, message):
     assert found.exit_code == 2
     assert message in found.stderr
     assert found.stderr.count("\n") == 1
+
+
+def test_the_answer_has_a_verdict_and_what_it_rests_on(invoke):
+    found = invoke("predict", "lublin:jobs=60,processors=16,load=1.5,seed=2", "--predictors", "last2,empirical")
+    assert found.exit_code == 0, found.stderr
+    answer = found.stdout.splitlines()[-1]
+    assert "under easy-sjbf a job waits " in answer
+    assert "too short for an interval)" in answer
+    table = json.loads(invoke("predict", "lublin:jobs=60,processors=16,load=1.5,seed=2", "--json").stdout)["table"]
+    assert {row["verdict"] for row in table} == {"not decided"}
+    assert all(row["reason"] for row in table)
