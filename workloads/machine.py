@@ -14,7 +14,10 @@ from ..base import InputError, IntArray, check_whole, count_slots, shown
 from ..base.checks import LARGEST, MOST_NODES
 from ..base.files import read_json
 from .levels import by_size, labels_of, read_levels
-from .machine_rules import Limit, MachineRules, Outage, Power, Reservation
+from .machine_rules import Limit, MachineRules, Outage, Power, Reservation, nodes_of
+
+#: Prefix of the resources of partitions.
+PARTITION = "partition/"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,6 +127,44 @@ class Machine:
         row = np.array([amounts])
         return cls(tuple(per_node), np.repeat(row, nodes, axis=0), name=name, levels=levels or {})
 
+    def partitioned(self, partitions: Mapping[str, Any]) -> Machine:
+        """Return the machine with groups of nodes for the jobs of a partition or a virtual cluster alone.
+
+        Each is a resource ``partition/NAME`` on its nodes. A slot of its jobs asks for at least one unit. There are as
+        many on a node as of its largest resource. Readers ask for one per processor if a record has that partition, or
+        that queue.
+
+        Parameters
+        ----------
+        partitions
+            The nodes of each by its name, as indices or as a text such as ``"0-15;20"``.
+
+        Raises
+        ------
+        ValueError
+            If a name is no text, is taken, or a node is not of the machine.
+        """
+        if not isinstance(partitions, Mapping):
+            raise ValueError(f"machine: partitions must be nodes by name, got {shown(partitions)}")
+        columns = []
+        names = []
+        for name, nodes in partitions.items():
+            where = f"machine: partition {name}"
+            if not isinstance(name, str) or not name.strip() or not name.isprintable():
+                raise ValueError(f"machine: partitions must have names such as vc1, got {shown(name)}")
+            if f"{PARTITION}{name}" in self.resources:
+                raise ValueError(f"{where}: the machine has it already; give it another name")
+            members = np.array(nodes_of(where, nodes if isinstance(nodes, str) else tuple(nodes)))
+            if members[-1] >= self.nodes:
+                raise ValueError(f"{where}: nodes must lie in 0..{self.nodes - 1}, got {members[-1]}")
+            units = np.zeros(self.nodes, dtype=np.int64)
+            units[members] = self.capacity[members].max(axis=1)
+            columns.append(units)
+            names.append(f"{PARTITION}{name}")
+        if not names:
+            return self
+        return replace(self, resources=(*self.resources, *names), capacity=np.column_stack((self.capacity, *columns)))
+
     @classmethod
     def pool(cls, cores: int, *, name: str = "") -> Machine:
         """Return one node of `cores` cores, for traces with only a number of processors per job."""
@@ -137,7 +178,7 @@ class Machine:
         names to numbers of nodes, in this order. ``equivalence`` is optional: amounts for one processor of a trace, as
         in ``{"processor": {"core": 1}}``. The rules of the machine are optional, too: ``reservations``, ``outages`` and
         ``limits`` (lists of objects), ``licences`` and ``power`` (objects). So are its ``levels``, as in ``{"rack":
-        ["0-15", "16-31"]}``.
+        ["0-15", "16-31"]}``, and its ``partitions``, see :meth:`partitioned`.
 
         Raises
         ------
@@ -240,7 +281,7 @@ def _from_accasim(data: Any, path: Path) -> Machine:
     capacity = np.array(rows, dtype=np.int64).reshape(len(rows), len(names))
     try:
         made = Machine(tuple(names), capacity, path.stem, equivalence, levels=data.get("levels") or {})
-        return with_rules(made, MachineRules.read(data))
+        return with_rules(made.partitioned(data.get("partitions") or {}), MachineRules.read(data))
     except ValueError as error:
         raise InputError(f"{path}: {error}") from None
 

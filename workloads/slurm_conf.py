@@ -12,15 +12,14 @@ import numpy as np
 from ..base import LONGEST, InputError, IntArray, read_bounded, shown
 from ..base.checks import MOST_PROCESSORS
 from .formats.slots import GPU, MEMORY
-from .machine import Machine
+from .machine import PARTITION, Machine
 from .slurm_topology import SWITCH, TOPOLOGY_LINES, read_topology
 
 #: Resource of slots that must lie on different nodes, as with ``-N``.
 APART = "node"
 #: Resource of slots with memory requested per core, as with ``--mem-per-cpu``.
 BY_CORE = "mem_per_cpu"
-#: Prefixes of the resources of partitions, of features (``-C``) and of types of GPUs.
-PARTITION = "partition/"
+#: Prefixes of the resources of features (``-C``) and of types of GPUs.
 FEATURE = "feature/"
 GPU_TYPE = f"{GPU}/"
 #: Most bytes of a configuration. The output of scontrol for ten thousand nodes has half of this.

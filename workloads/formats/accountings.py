@@ -1,6 +1,6 @@
 """Read Philly's and Batsim's JSON as tables."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ def philly_part(file: TraceFile, malformed: list[Malformed]) -> TablePart:
     """Return the jobs of Microsoft's Philly trace, a list in JSON.
 
     A job starts with its first attempt. Its run time is the sum of all attempts. It has the GPUs and hosts of the
-    largest.
+    largest. Its slots are the GPUs on each host of the attempt with the most GPUs.
     """
     what = "a list of jobs with 'jobid' and 'attempts'"
     jobs = json_list(file, parsed_json(file, what), what)
@@ -41,7 +41,12 @@ def _philly_job(job: Any) -> dict[str, Any]:
         "duration": float(np.maximum(end - begin, 0).sum()) if attempts else "",
         "gpus": max((sum(len(host["gpus"]) for host in hosts) for hosts in details), default=""),
         "hosts": max(map(len, details), default=""),
+        "slots": "+".join(str(len(host["gpus"])) for host in max(details, key=_gpus_of, default=[]) if host["gpus"]),
     }
+
+
+def _gpus_of(hosts: Sequence[Any]) -> int:
+    return sum(len(host["gpus"]) for host in hosts)
 
 
 def _part(

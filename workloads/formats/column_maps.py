@@ -27,6 +27,8 @@ A map says, for each of our columns (:data:`NUMBERS`, :data:`TEXTS`), which of t
     state = "status"
     priority = "prio"               # larger first; less `nice`, if there is one
     qos = "class"
+    partition = "vc"                # isolated nodes, as of a virtual cluster
+    slots = "gpus_per_host"         # cores (or nodes) of unequal slots, as 8+4; or amounts as [{"gpu": 8}, {"gpu": 4}]
 
     [states]                        # theirs = Slurm's
     ok = "COMPLETED"
@@ -58,7 +60,7 @@ CLOCK = ("submit", "eligible", "start", "end")
 DURATIONS = ("wait", "elapsed", "walltime")
 COUNTS = ("cores", "cores_asked", "nodes", "nodes_had", "nodes_asked", "gpus")
 NUMBERS = (*CLOCK[:1], *COUNTS, *DURATIONS, *CLOCK[1:], "memory", "memory_asked", "energy", "priority", "nice")
-TEXTS = ("id", "task", "cluster", "user", "group", "account", "name", "queue", "state", "qos")
+TEXTS = ("id", "task", "cluster", "user", "group", "account", "name", "queue", "state", "qos", "partition", "slots")
 #: Ways to read a number that is not plain.
 PARSES = ("number", "memory", "thousands", "tres_gpus", "tres_memory", "tres_cpus", "quantity", "items", "epoch")
 _UNITS = {

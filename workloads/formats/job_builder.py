@@ -17,7 +17,7 @@ from ..machine import Machine
 from ..sanity import FILLED
 from ..workload import Provenance, Workload
 from .read_log import NoRequestedTimesError, NothingUsableError, ReadingLog, ReadOptions, counted
-from .slots import GPU, MEMORY, Slotter
+from .slots import GPU, MEMORY, NodeRequest, Slotter
 
 Mask = NDArray[np.bool_]
 
@@ -60,6 +60,8 @@ class TraceRecords:
         Further reasons why records cannot be used, with the mask of the records.
     more
         Further columns of jobs, as in :class:`.JobColumns`.
+    slots, partition
+        Texts of unequal slots and of partitions; ``None``: none.
     """
 
     lines: Callable[[], Sequence[int]]
@@ -78,6 +80,8 @@ class TraceRecords:
     records: pd.DataFrame
     unusable: tuple[tuple[str, Mask], ...] = ()
     more: Mapping[str, Coded] = field(default_factory=dict)
+    slots: Coded | None = None
+    partition: Coded | None = None
 
     def take(self, rows: Mask) -> TraceRecords:
         """Return the table of some of the records."""
@@ -89,6 +93,8 @@ class TraceRecords:
             },
             **{name: getattr(self, name).take(rows) for name in ("user", "group", "name", "queue")},
             more={name: column.take(rows) for name, column in self.more.items()},
+            slots=None if self.slots is None else self.slots.take(rows),
+            partition=None if self.partition is None else self.partition.take(rows),
             records=self.records[rows].reset_index(drop=True),
             unusable=(),
         )
@@ -99,7 +105,7 @@ class _Shapes:
     """The distinct shapes of the jobs, and the shape of each job; ``None`` does not fit the machine."""
 
     codes: IntArray
-    values: list[tuple[int, ResourceMap] | None]
+    values: list[NodeRequest | None]
 
 
 def assemble(
@@ -114,7 +120,9 @@ def assemble(
         also for an unusable record.
     """
     table = _with_run_times(table, options, log)
-    shapes = _shapes(table, Slotter(machine))
+    slotter = Slotter(machine)
+    table = _in_partitions(table, slotter)
+    shapes = _shapes(table, slotter, log)
     usable = _usable(table, shapes, options, log)
     shapes = _Shapes(shapes.codes[usable], shapes.values)
     table = table if usable.all() else table.take(usable)
@@ -181,11 +189,29 @@ def _zero_as_a_second(table: TraceRecords, ended: Mask, log: ReadingLog) -> Floa
     return np.where(kept, 1.0, table.runtime)
 
 
-def _shapes(table: TraceRecords, slotter: Slotter) -> _Shapes:
+def _in_partitions(table: TraceRecords, slotter: Slotter) -> TraceRecords:
+    """Return the records with their partitions: their queues, if the records have no others.
+
+    On a machine with partitions, a job of another one cannot be used. A job of none may use all nodes.
+    """
+    if not slotter.partitions:
+        return replace(table, partition=None)
+    partition = table.queue if table.partition is None else table.partition
+    lacks = np.array([bool(name) and name not in slotter.partitions for name in partition.values], dtype=np.bool_)[
+        partition.codes
+    ]
+    unusable = (*table.unusable, ("of a partition that the machine lacks", lacks))
+    return replace(table, partition=partition, unusable=unusable)
+
+
+def _shapes(table: TraceRecords, slotter: Slotter, log: ReadingLog) -> _Shapes:
     zero = np.zeros(len(table.submit), dtype=np.int64)
     memory = np.ceil(np.maximum(table.memory, 0)).astype(np.int64) if slotter.takes(MEMORY) else zero
     gpus = table.gpus if slotter.takes(GPU) else zero
-    columns = [np.maximum(table.processors, 0), memory, gpus, table.nodes]
+    slots, partition = (
+        zero if column is None else column.codes.astype(np.int64) for column in (table.slots, table.partition)
+    )
+    columns = [np.maximum(table.processors, 0), memory, gpus, table.nodes, slots, partition]
     codes = zero
     for column in columns:
         if (column == column[:1]).all():  # Most traces have no memory, GPUs or nodes.
@@ -195,10 +221,26 @@ def _shapes(table: TraceRecords, slotter: Slotter) -> _Shapes:
     rows = np.arange(len(codes))
     first = np.empty(codes.max(initial=-1) + 1, dtype=np.int64)
     first[codes[::-1]] = rows[::-1]
-    shapes = [
-        slotter.shape(processors, memory=mem, gpus=gpu, least=max(least, 1)) if processors > 0 else None
-        for processors, mem, gpu, least in zip(*(column[first].tolist() for column in columns), strict=True)
-    ]
+    shapes: list[NodeRequest | None] = []
+    others: list[int] = []
+    for place, (processors, mem, gpu, least, text, name) in enumerate(
+        zip(*(column[first].tolist() for column in columns), strict=True)
+    ):
+        listed = "" if table.slots is None else table.slots.values[text]
+        where = "" if table.partition is None else table.partition.values[name]
+        found = slotter.unequal(listed, processors, mem, gpu, where) if listed else None
+        if found is None and processors > 0:
+            found = slotter.shape(processors, memory=mem, gpus=gpu, least=max(least, 1), partition=where)
+            if found is not None and slotter.divides(listed):
+                others.append(place)
+        shapes.append(found)
+    if others:
+        count = int(np.isin(codes, others).sum())
+        log.note(
+            f"{counted(count, 'job')} with unequal slots read with equal ones: a slot fits no node, or they are no "
+            "multiples of one amount",
+            slots_read_as_equal=count,
+        )
     return _Shapes(np.asarray(codes, dtype=np.int64), shapes)
 
 
@@ -334,8 +376,12 @@ def _whole_seconds(table: TraceRecords, log: ReadingLog) -> TraceRecords:
 
 
 def _jobs(table: TraceRecords, shapes: _Shapes) -> JobColumns:
-    amounts = Coded.gathered(ResourceMap() if value is None else value[1] for value in shapes.values)
-    nodes = np.array([0 if value is None else value[0] for value in shapes.values], dtype=np.int64)
+    amounts = Coded.gathered(ResourceMap() if value is None else value.per_node for value in shapes.values)
+    nodes = np.array([0 if value is None else value.nodes for value in shapes.values], dtype=np.int64)
+    more = dict(table.more)
+    if any(value is not None and value.slots for value in shapes.values):
+        slots = Coded.gathered(None if value is None else value.slots for value in shapes.values)
+        more["slots"] = Coded(slots.codes[shapes.codes], slots.values)
     return JobColumns.made(
         table.ids,
         submit=table.submit.astype(np.int64),
@@ -347,7 +393,7 @@ def _jobs(table: TraceRecords, shapes: _Shapes) -> JobColumns:
         group=table.group,
         name=table.name,
         queue=table.queue,
-        **table.more,
+        **more,
     )
 
 

@@ -20,6 +20,7 @@ from .column_maps import CLOCK, COUNTS, DURATIONS, NUMBERS, TEXTS, ColumnMap, Co
 from .job_builder import OF_PARTITION, UNFINISHED
 from .read_log import Malformed, ReadingLog, counted
 from .sacct_fields import PARSERS, YEAR_LAST, TextArray, durations, numbers, of_each, times
+from .slots import processors_of, read_slots
 
 #: Prefix of columns that are kept for ``Workload.records``.
 KEPT = "keep "
@@ -223,6 +224,11 @@ def jobs_of(
                 values = np.where(_is_unknown(texts[name]), "", texts[name]).astype(object)
                 known = found.get(ours)
                 found[ours] = values if known is None else np.where(known == "", values, known)
+    for column in described.columns.get("slots", ()):
+        if (name := column.column) in frame:
+            wrong = of_each(texts[name], lambda text: bool(text) and not read_slots(text), np.bool_)
+            expected = 'cores of each slot such as 8+4, or amounts such as [{"gpu": 8}, {"gpu": 4}]'
+            refuse(wrong & ~_is_unknown(texts[name]), "no slots", name, expected)
     named = next(column.column for column in described.columns["id"] if column.column in frame)
     refuse(found["id"] == "", "no id", named, "an id")
     if "task" in found:
@@ -237,6 +243,8 @@ def jobs_of(
     for ours, name in described.keep.items():
         if name in frame:
             found[f"{KEPT}{ours}"] = _kept(frame[name], texts[name])
+    if "slots" in found:
+        _complete_slots(found)
     _complete(found, described, never["end"])
     jobs = pd.DataFrame({"line": lines, **found}, copy=False)
     return jobs if good.all() else jobs[good].reset_index(drop=True)
@@ -455,6 +463,15 @@ def _choose_hour(values: dict[str, Any], later: Mapping[str, FloatArray]) -> Non
         values["end"] = np.where(fits, finish, end)
     early = (values["start"] < values["submit"]) & (later["start"] >= values["submit"])
     values["start"] = np.where(early & (later["start"] <= values["end"]), later["start"], values["start"])
+
+
+def _complete_slots(found: dict[str, Any]) -> None:
+    """Set unknown cores and nodes from the slots."""
+    read = [read_slots(text) for text in found["slots"].tolist()]
+    for name, values in (("cores", [processors_of(each) for each in read]), ("nodes", [len(each) for each in read])):
+        given = found.get(name, np.full(len(read), np.nan))
+        mine = np.array(values, dtype=np.float64)
+        found[name] = np.where(np.isnan(given) & (mine > 0), mine, given)
 
 
 def _complete(found: dict[str, Any], described: ColumnMap, zero_ends: NDArray[np.bool_]) -> None:

@@ -1,5 +1,6 @@
 """Build jobs from accounting records."""
 
+import json
 from collections import Counter
 from typing import Any
 
@@ -10,14 +11,14 @@ from numpy.typing import NDArray
 from ...base import FloatArray, InputError, IntArray, shown
 from ..job import MOST_PRIORITY
 from ..job_columns import Coded
-from ..machine import Machine
+from ..machine import PARTITION, Machine
 from ..workload import Workload
 from .column_maps import ColumnMap
 from .job_builder import CANCELLED, UNFINISHED, TraceRecords, assemble, compact, peak
 from .mapped_columns import KEPT
 from .read_log import Malformed, NothingUsableError, ReadingLog, ReadOptions, counted, line_text
 from .sacct_fields import TextArray
-from .slots import GPU
+from .slots import GPU, MEMORY
 
 #: Numbers of a job that are summed over its parts.
 _TOGETHER = ("cores", "cores_asked", "nodes", "nodes_had", "nodes_asked", "memory", "gpus")
@@ -243,6 +244,7 @@ def _merged_parts(jobs: pd.DataFrame, log: ReadingLog) -> pd.DataFrame:
     first = ~whole.duplicated()
     if first.all():
         return jobs
+    jobs["slots"] = _slots_of_parts(jobs, whole)
     for name in [name for name in _TOGETHER if name in jobs]:
         sums = jobs[name].where(jobs[name] > 0).groupby(whole).transform("sum", min_count=1)
         jobs[name] = sums.fillna(-1.0)
@@ -251,6 +253,29 @@ def _merged_parts(jobs: pd.DataFrame, log: ReadingLog) -> pd.DataFrame:
     text_ = f"{parts:,} parts of heterogeneous jobs read as {counted(count, 'job')}"
     log.note(text_, parts_of_other_jobs=parts - count)
     return jobs[first].reset_index(drop=True)
+
+
+def _slots_of_parts(jobs: pd.DataFrame, whole: "pd.Series[Any]") -> list[str]:
+    """Return the amounts of each slot of heterogeneous jobs, as in a column of slots. Empty for other jobs.
+
+    A slot is a node of a part, with an equal share of its cores, GPUs and memory. Empty if a part has no such shares.
+    """
+    allocated = number(jobs, "cores")
+    cores = np.where(allocated > 0, allocated, number(jobs, "cores_asked"))
+    nodes = np.maximum(number(jobs, "nodes"), 1.0)
+    amounts = {"core": cores, GPU: number(jobs, "gpus", 0.0), MEMORY: number(jobs, "memory", 0.0)}
+    slots: dict[str, list[str]] = {}
+    for row in np.flatnonzero(whole.duplicated(keep=False).to_numpy()).tolist():
+        each = {name: column[row] / nodes[row] for name, column in amounts.items() if column[row] > 0}
+        each[MEMORY] = float(np.ceil(each.get(MEMORY, 0.0)))
+        found = slots.setdefault(whole.iloc[row], [])
+        if each.get("core", 0) < 1 or any(value % 1 for value in each.values()):
+            found.append("")
+            continue
+        one = {name: int(value) for name, value in each.items() if value > 0}
+        found += [json.dumps(one)] * int(nodes[row])
+    texts = {name: f"[{', '.join(found)}]" if all(found) else "" for name, found in slots.items()}
+    return [texts.get(name, "") for name in whole.tolist()]
 
 
 def arrivals(jobs: pd.DataFrame, log: ReadingLog) -> FloatArray:
@@ -438,6 +463,8 @@ def _table(
             ("ended before the start", (end < start) & (runtime <= 0)),
         ),
         more={"priority": Coded.of(_priorities(jobs), int), "qos": Coded.of(text(jobs, "qos"))},
+        slots=Coded.of(text(jobs, "slots")) if "slots" in jobs else None,
+        partition=Coded.of(text(jobs, "partition")) if "partition" in jobs else None,
     )
     return table, start - zero, unit
 
@@ -464,5 +491,16 @@ def _pool(table: TraceRecords, start: FloatArray, unit: str, log: ReadingLog) ->
         how = "the largest job has, as no starts are recorded"
     found = f"{amount:,} {unit}s" + (f" and {gpus:,} GPUs" if gpus else "")
     log.notes.append(f"no machine was given; it has as many as {how}, {found}")
-    resources = (unit, GPU) if gpus else (unit,)
-    return Machine(resources, np.array([[amount, gpus][: len(resources)]]), log.path.name, {unit: 1})
+    amounts = {unit: amount} | ({GPU: gpus} if gpus else {})
+    if table.partition is not None:
+        # Each partition has as much as was in use there, and all together have as much as these.
+        for code, name in enumerate(table.partition.values):
+            mine = used & (table.partition.codes == code)
+            if name and mine.any():
+                of_jobs = table.processors[mine]
+                ends = start[mine] + table.runtime[mine]
+                amounts[f"{PARTITION}{name}"] = peak(start[mine], ends, of_jobs)
+        there = [value for name, value in amounts.items() if name.startswith(PARTITION)]
+        amounts[unit] = max(amount, sum(there))
+        log.note(f"{counted(len(there), 'partition')} read as isolated: each has as many {unit}s as were in use there")
+    return Machine(tuple(amounts), np.array([list(amounts.values())]), log.path.name, {unit: 1})

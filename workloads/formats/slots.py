@@ -1,17 +1,69 @@
 """Convert a number of processors to node slots on a machine."""
 
+import json
 import math
+import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from ...base import InputError, count_slots
 from ...base.checks import MOST_PROCESSORS
-from ..job import ResourceMap
-from ..machine import Machine
+from ..job import Job, ResourceMap
+from ..machine import PARTITION, Machine
 
 MEMORY = "mem"
 GPU = "gpu"
+#: Most slots that a text may list.
+_MOST_SLOTS = 100_000
+_COUNTS = re.compile(r"[1-9]\d{0,8}(?:\s*[+;, ]\s*[1-9]\d{0,8})*")
+
+
+class NodeRequest(NamedTuple):
+    """The slots of a job on the nodes of a machine.
+
+    Attributes
+    ----------
+    nodes, per_node
+        Number of slots, and the amounts of each; the largest ones of unequal slots.
+    slots
+        The amounts of unequal slots. ``None``: all have `per_node`.
+    """
+
+    nodes: int
+    per_node: ResourceMap
+    slots: tuple[Mapping[str, int], ...] | None = None
+
+
+def read_slots(text: str) -> list[int] | list[dict[str, int]]:
+    """Return the processors of each slot in a text such as ``8+4``, or the amounts as in ``[{"gpu": 8}, {"gpu": 4}]``.
+
+    Empty if it is no such text.
+    """
+    if _COUNTS.fullmatch(text):
+        counts = [int(part) for part in re.split(r"[+;, ]+", re.sub(r"\s+", " ", text)) if part]
+        return counts if len(counts) <= _MOST_SLOTS else []
+    if not text.startswith("["):
+        return []
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    if not isinstance(found, list) or not 0 < len(found) <= _MOST_SLOTS:
+        return []
+    if all(type(each) is int and 0 < each <= MOST_PROCESSORS for each in found):
+        return found
+    usual = all(
+        isinstance(each, dict) and each and all(type(value) is int and value >= 0 for value in each.values())
+        for each in found
+    )
+    return found if usual and all(any(each.values()) for each in found) else []
+
+
+def processors_of(slots: list[int] | list[dict[str, int]]) -> int:
+    """Return the processors of all slots: their cores, or the amounts of their first resource."""
+    return sum(each if isinstance(each, int) else each.get("core", next(iter(each.values()))) for each in slots)
 
 
 def divisors(number: int) -> list[int]:
@@ -48,6 +100,10 @@ class Slotter:
                 )
         self._equivalence: Mapping[str, int] = machine.equivalence
         self._resources = machine.resources
+        self._pool = machine.nodes == 1
+        self.partitions = frozenset(
+            name.removeprefix(PARTITION) for name in machine.resources if name.startswith(PARTITION)
+        )
         self._types, self._counts = np.unique(machine.capacity, axis=0, return_counts=True)
         self._total = dict(zip(machine.resources, machine.capacity.sum(axis=0).tolist(), strict=True))
         for name, unit in machine.equivalence.items():
@@ -61,7 +117,9 @@ class Slotter:
         """Return whether the machine has `resource` beside those of its processors."""
         return resource in self._resources and resource not in self._equivalence
 
-    def shape(self, processors: int, memory: int = 0, gpus: int = 0, least: int = 1) -> tuple[int, ResourceMap] | None:
+    def shape(
+        self, processors: int, memory: int = 0, gpus: int = 0, least: int = 1, partition: str = ""
+    ) -> NodeRequest | None:
         """Return the number of slots and the resources of each, or ``None`` if there is no room for them.
 
         Parameters
@@ -75,8 +133,10 @@ class Slotter:
             next whole number.
         least
             Least number of slots, if there are as many processors.
+        partition
+            The partition whose nodes it uses; empty: all.
         """
-        whole = self._demand(processors, memory, gpus)
+        whole = self._demand(processors, memory, gpus, partition)
         if any(amount > self._total.get(name, 0) for name, amount in whole.items()):
             return None
         choices = [count for count in divisors(processors) if count >= min(least, processors)]
@@ -84,18 +144,57 @@ class Slotter:
             for count in choices:
                 if exact and gpus % count:
                     continue
-                demand = self._demand(processors // count, memory, -(-gpus // count))
+                demand = self._demand(processors // count, memory, -(-gpus // count), partition)
                 if self._room(demand) >= count:
-                    return count, demand
+                    return NodeRequest(count, demand)
         return None
 
-    def _demand(self, processors: int, memory: int, gpus: int) -> ResourceMap:
+    def unequal(
+        self, text: str, processors: int, memory: int = 0, gpus: int = 0, partition: str = ""
+    ) -> NodeRequest | None:
+        """Return the slots of a text, as :func:`read_slots`. The other parameters are those of :meth:`shape`.
+
+        ``None`` if a slot fits no node, or if they are no multiples of one amount. Also on a pool, which has one node.
+        """
+        read = read_slots(text)
+        if self._pool or not read:
+            return None
+        amounts: list[Mapping[str, int]] = []
+        for each in read:
+            if isinstance(each, int):
+                if gpus * each % max(processors, 1):
+                    return None
+                amounts.append(self._demand(each, memory, gpus * each // max(processors, 1), partition))
+                continue
+            asked = {name: amount for name, amount in each.items() if name in self._resources}
+            if not any(asked.values()):
+                return None
+            amounts.append(ResourceMap(asked | self._of_partition(processors_of([each]), partition)))
+        try:
+            job = Job("slots", 0, 1, 1, slots=tuple(amounts))
+        except ValueError:  # no multiples of one amount
+            return None
+        if any(self._room(ResourceMap(each)) < 1 for each in amounts):
+            return None
+        equal = all(each == amounts[0] for each in amounts)
+        return NodeRequest(job.nodes, ResourceMap(job.per_node), None if equal else job.slots)
+
+    def divides(self, text: str) -> bool:
+        """Return whether a text lists unequal slots for several nodes."""
+        read = read_slots(text)
+        return not self._pool and any(each != read[0] for each in read)
+
+    def _of_partition(self, processors: int, partition: str) -> dict[str, int]:
+        """Return the units of a partition, one per processor. Thus unequal slots stay multiples of one amount."""
+        return {f"{PARTITION}{partition}": processors} if partition in self.partitions else {}
+
+    def _demand(self, processors: int, memory: int, gpus: int, partition: str = "") -> ResourceMap:
         amounts = {name: amount * processors for name, amount in self._equivalence.items()}
         if memory > 0:
             amounts[MEMORY] = memory * processors
         if gpus > 0:
             amounts[GPU] = gpus
-        return ResourceMap(amounts)
+        return ResourceMap(amounts | self._of_partition(processors, partition))
 
     def _room(self, demand: ResourceMap) -> int:
         wanted = tuple(demand.get(name, 0) for name in self._resources)

@@ -114,9 +114,12 @@ def _request(workload: Workload, notes: list[str]) -> tuple[list[str], list[str]
     resource, unit = next(iter(workload.machine.equivalence.items()))
     processors: list[str] = []
     memory: list[str] = []
-    for nodes, per_node in zip(workload.columns.nodes.tolist(), workload.columns.per_node.each(), strict=True):
+    jobs = workload.columns
+    unequal = jobs.slots.numbers(lambda slots: int(slots is not None)) > 0
+    totals = jobs.amounts(resource) // unit
+    for row, (nodes, per_node) in enumerate(zip(jobs.nodes.tolist(), jobs.per_node.each(), strict=True)):
         count = per_node.get(resource, 0) // unit
-        processors.append(str(count * nodes) if count else "-1")
+        processors.append(str(totals[row] if unequal[row] else count * nodes) if count else "-1")
         amount = per_node.get(MEMORY, 0) if resource != MEMORY else 0
         memory.append(_number(amount / count) if amount and count else "-1")
     if "-1" in processors:
