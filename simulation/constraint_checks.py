@@ -23,10 +23,13 @@ from ..dispatchers.site import (
     PlannedJobs,
     PowerByHour,
     Precedence,
+    SameRack,
     ShareOf,
     SiteConstraint,
+    SpreadOver,
 )
 from ..workloads import Job, Workload
+from ..workloads.levels import read_levels
 from .result import Result
 
 #: Allowed rounding of sums of real numbers, as a share of the capacity.
@@ -212,6 +215,28 @@ def _power_by_hour(rule: PowerByHour, stays: Sequence[Stay], _: Result) -> Itera
             return
 
 
+def _same_rack(rule: SameRack, stays: Sequence[Stay], result: Result) -> Iterator[str]:
+    for job, groups, _ in _groups_of(rule, stays, result):
+        if groups != 1:
+            yield f"job {job.id} lies on {groups} groups of level {rule.level}, may lie on 1"
+
+
+def _spread_over(rule: SpreadOver, stays: Sequence[Stay], result: Result) -> Iterator[str]:
+    for job, groups, there in _groups_of(rule, stays, result):
+        least = min(rule.groups, job.nodes, there)
+        if groups < least:
+            yield f"job {job.id} lies on {groups} groups of level {rule.level}, must lie on {least}"
+
+
+def _groups_of(rule: SameRack | SpreadOver, stays: Sequence[Stay], result: Result) -> Iterator[tuple[Job, int, int]]:
+    """Yield each concerned job, the number of groups of the level that hold it, and the number of all groups."""
+    machine = result.manifest["machine"]
+    groups = read_levels(machine.get("levels", {}), machine["nodes"]).get(rule.level, ())
+    for stay in stays:
+        if fnmatchcase(getattr(stay.job, rule.by), rule.who):
+            yield stay.job, sum(not stay.nodes.isdisjoint(group) for group in groups), len(groups)
+
+
 #: The rules of built-in constraints, written a second time from their options.
 _BUILT_IN: Mapping[type, Callable[[Any, Sequence[Stay], Result], Iterator[str]]] = {
     AtMostOf: _at_most,
@@ -219,7 +244,9 @@ _BUILT_IN: Mapping[type, Callable[[Any, Sequence[Stay], Result], Iterator[str]]]
     NeverTogether: _never_together,
     PowerByHour: _power_by_hour,
     Precedence: _precedence,
+    SameRack: _same_rack,
     ShareOf: _share,
+    SpreadOver: _spread_over,
 }
 
 

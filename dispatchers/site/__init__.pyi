@@ -3,7 +3,7 @@ from .expected_waits import ExpectedWaits
 from .fair_share import FairShare, FairShareOrder
 from .machine_rules import machine_constraints
 from .plan_parts import ModelJob, PlanConstraint, PlanModel, PlannedJob, PlannedJobs
-from .plan_rules import AtMostOf, NeverTogether, PowerByHour, Precedence, ShareOf
+from .plan_rules import AtMostOf, NeverTogether, PowerByHour, Precedence, SameRack, ShareOf, SpreadOver
 from .site_constraints import Closed, SiteConstraint, constraints, create_constraints
 
 __all__ = [
@@ -21,8 +21,10 @@ __all__ = [
     "PlannedJobs",
     "PowerByHour",
     "Precedence",
+    "SameRack",
     "ShareOf",
     "SiteConstraint",
+    "SpreadOver",
     "constraints",
     "create_constraints",
     "machine_constraints",

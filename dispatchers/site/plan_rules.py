@@ -6,12 +6,13 @@ priority, each if the rule admits it. CP-SAT plans with all of them.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from itertools import combinations, pairwise
 from typing import Literal, TypeVar
 
-from ...base import check_choice, check_whole
+from ...base import check_choice, check_whole, shown
+from ...base.checks import check_text
 from ...models import IntVar
 from ...workloads import Machine
 from ..protocol import JobView
@@ -386,6 +387,136 @@ class PowerByHour(PlanConstraint):
     def next_change(self, now: int) -> int:
         """Return when the cap may change next."""
         return next(self.changes(now, now + 2 * _DAY))
+
+
+class _OnGroups(PlanConstraint):
+    """A rule on the groups of a level on which each job lies.
+
+    Parameters
+    ----------
+    level
+        A level of the machine, such as ``rack``.
+    who
+        Pattern with ``*`` and ``?``. Others lie anywhere.
+    by
+        What it matches: the user, group, name or queue of a job.
+    """
+
+    def __init__(self, level: str, who: str, by: Owner) -> None:
+        check_choice("by", by, _OWNERS)
+        check_text("level", level)
+        self.level, self.who, self.by = level, who, by
+        self._labels: tuple[int, ...] = ()
+
+    def reset(self, machine: Machine) -> None:
+        """Take the groups of the level from the machine. Raise ``ValueError`` if it has no such level."""
+        if self.level not in machine.levels:
+            has = ", ".join(machine.level_names) or "none"
+            raise ValueError(f"{self.name}: expected a level of the machine: {has}; got {shown(self.level)}")
+        self._labels = tuple(machine.labels[machine.level_names.index(self.level)].tolist())
+
+    def concerns(self, job: JobView) -> bool:
+        """Return whether a job has to keep the rule."""
+        return fnmatchcase(getattr(job, self.by), self.who)
+
+    def admits(self, job: JobView, groups: int) -> bool:
+        """Return whether a job may lie on so many groups."""
+        raise NotImplementedError
+
+    def groups_of(self, nodes: Iterable[int]) -> int:
+        """Return the number of groups of some nodes."""
+        return len({self._labels[node] for node in nodes})
+
+    def used(self, plan: PlanModel, job: ModelJob) -> list[IntVar]:
+        """Return a literal per group: whether the job uses a node of it. Empty if the model has no nodes."""
+        members: dict[int, list[IntVar]] = {}
+        for node, literal in job.on.items():
+            members.setdefault(self._labels[node], []).append(literal)
+        found = []
+        for group, literals in members.items():
+            uses = plan.model.new_bool_var(f"{self.name}_{job.job.id}_{group}")
+            plan.model.add_max_equality(uses, literals)
+            found.append(uses)
+        return found
+
+    def holds(self, plan: PlannedJobs) -> bool:
+        """Count the groups of all planned jobs whose nodes are decided."""
+        return all(
+            self.admits(planned.job, self.groups_of(planned.nodes))
+            for planned in plan.jobs.values()
+            if planned.nodes and planned.start is not None and self.concerns(planned.job)
+        )
+
+
+class SameRack(_OnGroups):
+    """All slots of a job lie in one group of a level.
+
+    The sum of ``used[j, g]`` over the groups g is 1 for each concerned job j. ``used[j, g]`` is the largest
+    ``on[j, n]`` of its nodes n.
+
+    Parameters
+    ----------
+    level
+        A level of the machine, such as ``rack``.
+    who
+        Pattern with ``*`` and ``?``. Others lie anywhere.
+    by
+        What it matches: the user, group, name or queue of a job.
+    """
+
+    name = "same-rack"
+
+    def __init__(self, level: str = "rack", who: str = "*", by: Owner = "user") -> None:
+        super().__init__(level, who, by)
+
+    def admits(self, job: JobView, groups: int) -> bool:
+        """Return whether it is one group."""
+        return groups == 1
+
+    def add_to(self, plan: PlanModel) -> None:
+        """Let each concerned job use one group."""
+        for job in plan.jobs.values():
+            if job.on and self.concerns(job.job):
+                plan.model.add_exactly_one(self.used(plan, job))
+
+
+class SpreadOver(_OnGroups):
+    """The slots of a job lie in at least some groups of a level, so that a failure of one group does not stop all.
+
+    The sum of ``used[j, g]`` over the groups g is at least `groups` for each concerned job j. A job with fewer slots
+    uses as many groups as it has slots. With fewer groups on the machine it uses all.
+
+    Parameters
+    ----------
+    groups
+        Least number of groups, at least 1.
+    level
+        A level of the machine, such as ``rack``.
+    who
+        Pattern with ``*`` and ``?``. Others lie anywhere.
+    by
+        What it matches: the user, group, name or queue of a job.
+    """
+
+    name = "spread-over"
+
+    def __init__(self, groups: int = 2, level: str = "rack", who: str = "*", by: Owner = "user") -> None:
+        super().__init__(level, who, by)
+        self.groups = check_whole("groups", groups, 1)
+
+    def least(self, job: JobView) -> int:
+        """Return the least number of groups of a job."""
+        return min(self.groups, job.nodes, len(set(self._labels)))
+
+    def admits(self, job: JobView, groups: int) -> bool:
+        """Return whether these are enough groups."""
+        return groups >= self.least(job)
+
+    def add_to(self, plan: PlanModel) -> None:
+        """Let each concerned job use enough groups."""
+        for job in plan.jobs.values():
+            if job.on and self.concerns(job.job):
+                plan.model.add(sum(self.used(plan, job)) >= self.least(job.job))
 
 
 def _check_resource(name: str, machine: Machine) -> int:
