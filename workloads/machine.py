@@ -13,6 +13,7 @@ import numpy as np
 from ..base import InputError, IntArray, check_whole, count_slots, shown
 from ..base.checks import LARGEST, MOST_NODES
 from ..base.files import read_json
+from .gpu_slices import slice_amounts
 from .levels import by_size, labels_of, read_levels
 from .machine_rules import Limit, MachineRules, Outage, Power, Reservation, nodes_of
 
@@ -165,6 +166,46 @@ class Machine:
             return self
         return replace(self, resources=(*self.resources, *names), capacity=np.column_stack((self.capacity, *columns)))
 
+    def sliced(self, nodes: Any, gpu: str, gpus: Any) -> Machine:
+        """Return the machine with some GPUs of nodes sliced into instances (MIG).
+
+        A GPU is whole, or it is sliced into profiles that fit its size. A sliced one is no unit of ``gpu`` any more.
+        Its slices are amounts such as ``gpu/1g.5gb``.
+
+        Parameters
+        ----------
+        nodes
+            The nodes, as indices or as a text such as ``"0-15;20"`` or ``"all"``.
+        gpu
+            The model, such as ``"a100-40gb"``, see :data:`~hpcdispatch.workloads.gpu_slices.PROFILES`.
+        gpus
+            One entry per sliced GPU of each node: profiles such as ``"7x1g.5gb"`` or ``["3g.20gb", "3g.20gb"]``.
+
+        Raises
+        ------
+        ValueError
+            If the GPU has no such profile, is too small for all of them, or a node has too few GPUs.
+        """
+        where = f"machine: slices of {shown(nodes)[:40]}"
+        every = tuple(range(self.nodes))
+        members = every if nodes == "all" else nodes_of(where, nodes if isinstance(nodes, str) else tuple(nodes))
+        if members[-1] >= self.nodes:
+            raise ValueError(f"{where}: nodes must lie in 0..{self.nodes - 1}, got {members[-1]}")
+        taken, amounts = slice_amounts(where, gpu, gpus)
+        names = list(self.resources)
+        columns = {name: self.capacity[:, place].copy() for place, name in enumerate(names)}
+        whole = columns.get("gpu", np.zeros(self.nodes, dtype=np.int64))
+        short = next((node for node in members if whole[node] < taken), None)
+        if short is not None:
+            raise ValueError(
+                f"{where}: slices {taken} GPUs of each node, and node {short} has {whole[short]} whole ones"
+            )
+        whole[list(members)] -= taken
+        for name, amount in amounts.items():
+            column = columns.setdefault(name, np.zeros(self.nodes, dtype=np.int64))
+            column[list(members)] += amount
+        return replace(self, resources=tuple(columns), capacity=np.column_stack(list(columns.values())))
+
     @classmethod
     def pool(cls, cores: int, *, name: str = "") -> Machine:
         """Return one node of `cores` cores, for traces with only a number of processors per job."""
@@ -178,7 +219,8 @@ class Machine:
         names to numbers of nodes, in this order. ``equivalence`` is optional: amounts for one processor of a trace, as
         in ``{"processor": {"core": 1}}``. The rules of the machine are optional, too: ``reservations``, ``outages`` and
         ``limits`` (lists of objects), ``licences`` and ``power`` (objects). So are its ``levels``, as in ``{"rack":
-        ["0-15", "16-31"]}``, and its ``partitions``, see :meth:`partitioned`.
+        ["0-15", "16-31"]}``, and its ``partitions``, see :meth:`partitioned`, and its ``slices``, a list such as
+        ``[{"nodes": "0-3", "gpu": "a100-40gb", "gpus": ["7x1g.5gb"]}]``, see :meth:`sliced`.
 
         Raises
         ------
@@ -281,6 +323,10 @@ def _from_accasim(data: Any, path: Path) -> Machine:
     capacity = np.array(rows, dtype=np.int64).reshape(len(rows), len(names))
     try:
         made = Machine(tuple(names), capacity, path.stem, equivalence, levels=data.get("levels") or {})
+        for each in data.get("slices") or ():
+            if not isinstance(each, dict) or set(each) != {"nodes", "gpu", "gpus"}:
+                raise ValueError(f"machine: slices must be objects with nodes, gpu and gpus, got {shown(each)}")
+            made = made.sliced(each["nodes"], each["gpu"], each["gpus"])
         return with_rules(made.partitioned(data.get("partitions") or {}), MachineRules.read(data))
     except ValueError as error:
         raise InputError(f"{path}: {error}") from None

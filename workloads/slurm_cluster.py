@@ -59,7 +59,7 @@ _NEVER = {
 _DEPENDENCY = re.compile(r"(\w+)(?::((?:\d+(?:_(?:\d+|\*))?(?:\+\d+)?(?:\(\w+\))?:?)+))?(?:\(\w+\))?")
 _PARENT = re.compile(r"(\d+(?:_\d+)?)(?:_\*)?(?:\+(\d+))?(?:\(\w+\))?")
 #: GPUs in ``tres_per_node``, as in ``gres:gpu:2``, ``gres/gpu:a100=2``.
-_GPUS = re.compile(r"(?:^|,)gres[:/]gpu(?:[:/][^\W\d][^:=,]*)?(?:[:=](\d+))?(?=,|$)")
+_GPUS = re.compile(r"(?:^|,)gres[:/]gpu(?:[:/](?:[^\W\d]|\d+g\.)[^:=,]*)?(?:[:=](\d+))?(?=,|$)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ import numpy as np
 from ..base import LONGEST, InputError, IntArray, read_bounded, shown
 from ..base.checks import MOST_PROCESSORS
 from .formats.slots import GPU, MEMORY
-from .machine import PARTITION, Machine
+from .machine import PARTITION as PARTITION  # noqa: PLC0414  (had from here, too)
+from .machine import Machine
 from .slurm_topology import SWITCH, TOPOLOGY_LINES, read_topology
 
 #: Resource of slots that must lie on different nodes, as with ``-N``.
@@ -48,7 +49,7 @@ _TOPOLOGIES = ("topology/tree", "topology/block")
 #: Most files that include each other.
 _MOST_FILES = 50
 _RANGE = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
-_GRES = re.compile(r"gpu(?::(?P<kind>[^\d:,(=][^:,(=]*))?(?:[:=](?P<count>\d+))?(?=[(]|$|:no_consume)")
+_GRES = re.compile(r"gpu(?::(?P<kind>(?:[^\d:,(=]|\d+g\.)[^:,(=]*))?(?:[:=](?P<count>\d+))?(?=[(]|$|:no_consume)")
 _WORD = re.compile(r"\s*([&|()\[\]])\s*|\s*([^&|()\[\]\s*]+)(?:\*\d+)?\s*")
 _DURATION = re.compile(r"(?:(\d{1,15})-)?(\d{1,15})(?::(\d{1,15}))?(?::(\d{1,15}))?")
 

@@ -230,7 +230,8 @@ def _shapes(table: TraceRecords, slotter: Slotter, log: ReadingLog) -> _Shapes:
         where = "" if table.partition is None else table.partition.values[name]
         found = slotter.unequal(listed, processors, mem, gpu, where) if listed else None
         if found is None and processors > 0:
-            found = slotter.shape(processors, memory=mem, gpus=gpu, least=max(least, 1), partition=where)
+            equal = slotter.shape(processors, memory=mem, gpus=gpu, least=max(least, 1), partition=where)
+            found = None if equal is None else NodeRequest(*equal)
             if found is not None and slotter.divides(listed):
                 others.append(place)
         shapes.append(found)

@@ -56,10 +56,13 @@ _DATE_END = r"^(\d{4}-\d{1,2}-\d{1,2})[-_ ](?=\d)"
 _OFFSET = r"T.*(?:[Zz]|[+-]\d\d:?(?:\d\d)?)$"
 #: A local time without seconds.
 _MINUTES_ONLY = r"[T -]\d\d:\d\d$"
+#: A type of GPUs, or a profile of slices such as ``1g.5gb``.
+_KIND = r"(?:[^\s:,=\d]|\d+g\.)[^\s:,=]*"
 _GPUS_A_NODE = re.compile(
-    r"\s(?:--gpus-per-node[ =]|--gres[ =]gpu(?:[:=]|(?=[\s,]|$)))(?:[^\s:,=\d][^\s:,=]*[:=])?(\d{1,6})?(?![^\s,])"
+    r"\s(?:--gpus-per-node[ =]|--gres[ =]gpu(?:[:=]|(?=[\s,]|$)))"
+    rf"(?:{_KIND}(?:[:=]|(?=[\s,]|$)))?(\d{{1,6}})?(?![^\s,])"
 )
-_GPUS = re.compile(r"\s(?:-G\s*|--gpus[ =])(?:[^\s:,=\d][^\s:,=]*:)?(\d{1,6})(?!\S)")
+_GPUS = re.compile(rf"\s(?:-G\s*|--gpus[ =])(?:{_KIND}:)?(\d{{1,6}})(?!\S)")
 #: Texts of command lines, by their names here.
 _TEXTS = {
     "told_limit": _ARRAY,
@@ -71,7 +74,8 @@ _TEXTS = {
 }
 #: Typed GPUs, whole-node options, and the parts of total requests.
 _GPU_TYPES = re.compile(
-    r"gpu[:/]([A-Za-z_][^\s:,=]*)(?:[:=](\d{1,6}))?|(?:-G\s*|--gpus\S*[ =])([A-Za-z_][^\s:,=]*):(\d{1,6})"
+    r"gpu[:/]((?:[A-Za-z_]|\d+g\.)[^\s:,=]*)(?:[:=](\d{1,6}))?"
+    r"|(?:-G\s*|--gpus\S*[ =])((?:[A-Za-z_]|\d+g\.)[^\s:,=]*):(\d{1,6})"
 )
 _EXCLUSIVE = re.compile(r"\s--exclusive(?:=(\w+))?(?=\s|$)")
 _TASKS = re.compile(r"\s(?:-n\s*|--ntasks[ =])(\d{1,9})(?!\S)")

@@ -119,7 +119,7 @@ class Slotter:
 
     def shape(
         self, processors: int, memory: int = 0, gpus: int = 0, least: int = 1, partition: str = ""
-    ) -> NodeRequest | None:
+    ) -> tuple[int, ResourceMap] | None:
         """Return the number of slots and the resources of each, or ``None`` if there is no room for them.
 
         Parameters
@@ -146,7 +146,7 @@ class Slotter:
                     continue
                 demand = self._demand(processors // count, memory, -(-gpus // count), partition)
                 if self._room(demand) >= count:
-                    return NodeRequest(count, demand)
+                    return count, demand
         return None
 
     def unequal(
