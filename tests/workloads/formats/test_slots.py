@@ -6,7 +6,7 @@ import pytest
 
 from hpcdispatch.base import InputError
 from hpcdispatch.simulation import check, simulate
-from hpcdispatch.workloads import Machine, read
+from hpcdispatch.workloads import Job, Machine, Workload, read, write
 from hpcdispatch.workloads.formats.slots import read_slots
 
 MAP = """about = "ours"
@@ -179,3 +179,10 @@ def test_parts_of_a_heterogeneous_job_are_slots(tmp_path):
     result = simulate(workload, "easy")
     check(workload, result)
     assert [len(each) for each in result.jobs["placement"]] == [3, 1]
+
+
+def test_swf_counts_the_processors_of_unequal_slots(tmp_path):
+    job = Job("1", 0, 10, 10, slots=({"core": 8}, {"core": 4}))
+    write(Workload([job], Machine.homogeneous(2, core=8)), tmp_path / "a.swf")
+    fields = (tmp_path / "a.swf").read_text().splitlines()[-1].split()
+    assert fields[7] == "12"

@@ -19,6 +19,7 @@ from statistics import median
 from typing import NamedTuple
 
 import click
+import numpy as np
 
 from .....simulation import Budget, Result, simulate
 from .....workloads import Machine, Workload, generate
@@ -48,7 +49,7 @@ def on_racks(jobs: int, seed: int = 1, load: float = 0.85) -> Workload:
     made = generate("lublin", jobs=jobs, processors=NODES, load=load, users=8, seed=seed)
     name = made.machine.resources[0]
     rigid = [replace(job, nodes=job.nodes * job.per_node[name], per_node={name: 1}) for job in made.jobs]
-    return Workload(rigid, Machine.homogeneous(NODES, levels=dict(LEVELS), **{name: 1}))
+    return Workload(rigid, Machine((name,), np.ones((NODES, 1), dtype=np.int64), levels=dict(LEVELS)))
 
 
 def in_groups(workload: Workload) -> Workload:
