@@ -41,7 +41,8 @@ def show(
     for claim, (text, verdict, *others) in zip(kept.claims, judged.cells, strict=True):
         style = _STYLES[claim.holds]
         claims.add_row(text.line, Text(verdict.line, style=style), *(other.line for other in others))
-    console.print(*(table.terminal() for table in shown), claims, f"claims: {tally(kept.claims, trials)}", sep="\n")
+    told = [claims, f"claims: {tally(kept.claims, trials)}"] if kept.claims else ["claims: none"]
+    console.print(*(table.terminal() for table in shown), *told, sep="\n")
     if out is not None:
         files = outcome_files.put(out, kept)
         files += [] if outcome.drawing is None else draw(entry, outcome.drawing, out)

@@ -55,7 +55,7 @@ def test_makes_one_and_keeps_it(invoke, tmp_path):
     page = tmp_path / "page.md"
     written = invoke("reproduce", "--docs", page, "--out", out)
     assert (written.exit_code, written.stderr) == (0, f"hpcdispatch: note: {page}: 1 result\n")
-    assert written.stdout == "0 of 0 claims of the papers hold at scale smoke.\n"
+    assert written.stdout == "Nothing was run.\n"
     assert "### cp2019/fig1: Accuracy of the three predictions" in page.read_text(encoding="utf-8")
 
 
