@@ -44,8 +44,8 @@ def version():
 def address():
     """Return where the project is hosted, without a slash at the end; empty if that is not known."""
     kept = ADDRESS.read_text(encoding="utf-8").strip() if ADDRESS.exists() else ""
-    found = os.environ.get("HPCDISPATCH_URL") or git("remote", "get-url", "origin") or kept
-    return found.removesuffix(".git").rstrip("/") if found.startswith("https://") else ""
+    url = os.environ.get("HPCDISPATCH_URL") or git("remote", "get-url", "origin") or kept
+    return url.removesuffix(".git").rstrip("/") if url.startswith("https://") else ""
 
 
 def readme():

@@ -136,7 +136,7 @@ def past_forecasts(
     chosen = candidates[np.unique(np.linspace(0, len(candidates) - 1, moments).astype(int))].tolist()
     starts = dict(zip(jobs.texts(), start.tolist(), strict=True))
     partitions = dict(zip(jobs.texts(), jobs.queue.each(), strict=True))
-    found = []
+    forecasts = []
     for at in chosen:
         standing, state = recorded_state(workload, int(at))
         here = standing.slice(0, int(np.searchsorted(standing.columns.submit, state.at)))
@@ -145,5 +145,5 @@ def past_forecasts(
         for id_, each in made.items():
             came = min(starts.get(id_, math.inf), now)
             if came < now or now > each.high:  # One that still may start within its interval tells nothing.
-                found.append(PastForecast(each.low - at, each.high - at, came - at, partitions.get(id_, "")))
-    return found
+                forecasts.append(PastForecast(each.low - at, each.high - at, came - at, partitions.get(id_, "")))
+    return forecasts

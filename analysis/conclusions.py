@@ -350,8 +350,8 @@ def conclusions(
     for workload, part in both.groupby("workload", sort=False):
         groups = list(part.groupby("contender", sort=False))
         made = (_of_group(str(workload), str(name), group, baseline, metric, days or {}) for name, group in groups)
-        found = [replace(each, tested=each.tested and _is_tested(each, metric)) for each in made]
-        for (name, group), estimate in zip(groups, corrected(found), strict=True):
+        estimates = [replace(each, tested=each.tested and _is_tested(each, metric)) for each in made]
+        for (name, group), estimate in zip(groups, corrected(estimates), strict=True):
             values, theirs = (group[each].to_numpy(float) for each in (metric, f"{metric}_baseline"))
             whole = ~np.isnan(values) & ~np.isnan(theirs)
             values, theirs = values[whole], theirs[whole]

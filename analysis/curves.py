@@ -36,7 +36,7 @@ class Detail:
     def of(cls, several: int) -> Detail:
         """Return a resolution that keeps a page with `several` contenders small, counted over all workloads."""
         most = cls()
-        found = (
+        sizes = (
             max(least, min(full, budget // max(several, 1)))
             for least, full, budget in (
                 (100, most.points, 15_000),
@@ -44,7 +44,7 @@ class Detail:
                 (40, most.bars, 15_000),
             )
         )
-        return cls(*found)
+        return cls(*sizes)
 
 
 def window_of(jobs: pd.DataFrame) -> tuple[int, int]:

@@ -121,15 +121,15 @@ def eviction_front(
     asked = sorted({-(-nodes * part // _PARTS) for part in range(1, _PARTS + 1)})
     deadlines = sorted({deadline * part // _PARTS // step * step for part in range(_PARTS + 1)} | {deadline})
     needed = [max(0, each - scenario.idle) for each in asked]
-    found: list[list[Eviction]]
+    by_nodes: list[list[Eviction]]
     if sharing:
-        found = [plan_sharing(scenario.writing(), each, deadlines, scenario.bandwidth) for each in needed]
+        by_nodes = [plan_sharing(scenario.writing(), each, deadlines, scenario.bandwidth) for each in needed]
     else:
         made = plan(scenario.running(), needed[-1], deadline, step)
-        found = [[made.for_nodes(each)[end] for end in deadlines] for each in needed]
+        by_nodes = [[made.for_nodes(each)[end] for end in deadlines] for each in needed]
     rows = [
         (count, end, eviction.loss, eviction.checkpoint_time, *_numbers(eviction))
-        for count, evictions in zip(asked, found, strict=True)
+        for count, evictions in zip(asked, by_nodes, strict=True)
         for end, eviction in zip(deadlines, evictions, strict=True)
     ]
     columns = ["nodes", "deadline", "loss", "checkpoint_time", "killed", "checkpointed", "ended"]

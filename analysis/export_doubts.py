@@ -29,10 +29,10 @@ _PRINTED = re.compile(rb"Configuration data as of (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\
 
 def printed_at(config: Path) -> int | None:
     """Return when ``scontrol show config`` was printed, seconds since 1970 as if in UTC. ``None``: it does not say."""
-    found = _PRINTED.search(read_bounded(config, "a configuration of Slurm")[:1000])
-    if found is None:
+    match = _PRINTED.search(read_bounded(config, "a configuration of Slurm")[:1000])
+    if match is None:
         return None
-    text = found[1].decode()
+    text = match[1].decode()
     return int(text) if text.isdecimal() else int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
 
 
@@ -155,6 +155,6 @@ def ended_only_bias(record: SiteRecord) -> Bias | None:
         assert workload.records is not None
         part = replace(workload, jobs=jobs, records=workload.records[chosen].reset_index(drop=True))
         begin = replace(state, running=tuple(each for each in state.running if each.id in ids))
-        found = simulate(part, record.slurm(), state=begin).jobs.set_index("id")
-        means.append(float(found["wait"].reindex(counted).mean()))
+        frame = simulate(part, record.slurm(), state=begin).jobs.set_index("id")
+        means.append(float(frame["wait"].reindex(counted).mean()))
     return Bias(len(counted), int((submitted & ~ended).sum()), *means)

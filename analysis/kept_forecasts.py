@@ -90,14 +90,14 @@ def read_kept(path: Path, kind: type[Kept], what: str) -> list[Kept]:
     """
     if not path.is_file():
         raise InputError(f"{path}: expected {what}s that were kept, got no such file")
-    found, known = list[Kept](), TypeAdapter(kind)
+    records, known = list[Kept](), TypeAdapter(kind)
     for number, line in enumerate(BytesIO(read_bounded(path, f"kept {what}s", MOST_BYTES)), 1):
         try:
-            found.append(known.validate_json(line, strict=True))
+            records.append(known.validate_json(line, strict=True))
         except ValidationError:
-            got = shown(line.decode("utf-8", "replace").rstrip())
-            raise InputError(f"{path}:{number}: expected a {what} in JSON, got {got}") from None
-    return found
+            text = shown(line.decode("utf-8", "replace").rstrip())
+            raise InputError(f"{path}:{number}: expected a {what} in JSON, got {text}") from None
+    return records
 
 
 def judge(forecasts: Iterable[KeptForecast], starts: Mapping[str, float], near: tuple[int, ...]) -> ForecastScore:

@@ -61,11 +61,11 @@ def advise_size(moment: MachineMoment, requests: Sequence[Request], weight: floa
     InputError
         If no request fits the machine, or a request is given twice.
     """
-    found = {option.request: option for option in options(moment.profile, requests, moment.now)}
+    by_request = {option.request: option for option in options(moment.profile, requests, moment.now)}
     choice = choose(moment.profile, requests, moment.now, weight)
     if choice is None:
         raise _too_large(moment, [request.processors for request in requests])
-    return SizeAdvice(tuple(requests), tuple(found.get(request) for request in requests), choice)
+    return SizeAdvice(tuple(requests), tuple(by_request.get(request) for request in requests), choice)
 
 
 def advise_size_and_time(moment: MachineMoment, found: SpeedupFit, sizes: Sequence[int]) -> SizeAdvice:
@@ -153,14 +153,14 @@ def read_requests(path: Path) -> list[Request]:
         If the table is invalid or cannot be read.
     """
     frame = read_runs(path, RunColumns("processors", "walltime"))
-    found = []
+    requests = []
     for number, (processors, seconds) in enumerate(zip(frame["size"], frame["time"], strict=True), 1):
         values = [int(value) if float(value).is_integer() else value for value in (processors, seconds)]
         try:
-            found.append(Request(*values))
+            requests.append(Request(*values))
         except ValueError as error:
             raise InputError(f"{path}: request {number}: {str(error).removeprefix('request: ')}") from None
-    return found
+    return requests
 
 
 def read_own_runs(path: Path) -> list[tuple[float, float]]:
@@ -206,9 +206,11 @@ def requests_of_runs(
     InputError
         If the runs give no speedup, or a size lies far beyond them.
     """
-    found = fit(runs)
-    most = min(processors, int(2 * found.largest))
+    speedup_fit = fit(runs)
+    most = min(processors, int(2 * speedup_fit.largest))
     powers = {2**power for power in range(most.bit_length()) if 2**power <= most}
     asked = sorted(sizes or powers | {int(size) for size, _ in runs if size <= most and float(size).is_integer()})
-    times = found.predict(asked, level).high
-    return [Request(size, max(1, math.ceil(time))) for size, time in zip(asked, times.tolist(), strict=True)], found
+    times = speedup_fit.predict(asked, level).high
+    return [
+        Request(size, max(1, math.ceil(time))) for size, time in zip(asked, times.tolist(), strict=True)
+    ], speedup_fit

@@ -154,12 +154,14 @@ def evaluate_predictors(
         if PredictorContract(given).reads_runtimes:
             oracles.append(name)
         made = honest(given)
-        found, laws, ms = _replayed(made, name, trace, baseline, ran)
+        predictions, laws, ms = _replayed(made, name, trace, baseline, ran)
         counted = PredictorContract(made).counts
         if counted is not None:
             counts[name] = dict(asked(name.__str__, "counts", counted))
         frame = baseline.loc[ran, ["id", "submit", "runtime", "walltime"]].reset_index(drop=True)
-        frame = frame.assign(predictor=name, user=users_of[ran].to_numpy(), cores=cores[ran], predicted=found, **laws)
+        frame = frame.assign(
+            predictor=name, user=users_of[ran].to_numpy(), cores=cores[ran], predicted=predictions, **laws
+        )
         # Walltimes have compiled code of their own, and no run time to hide.
         under = simulate(trace, dispatcher, given if type(given) is Walltime else made).jobs
         submit = baseline["submit"].to_numpy()[ran]
@@ -310,11 +312,11 @@ def _replayed(
 
 def _asked(predictor: Any, jobs: list[Job], now: int) -> list[float]:
     many = PredictorContract(predictor).predict_many
-    found = list(many(jobs, now)) if many is not None else [predictor.predict(job, now) for job in jobs]
-    for value in found:
+    predictions = list(many(jobs, now)) if many is not None else [predictor.predict(job, now) for job in jobs]
+    for value in predictions:
         if not is_real(value) or not 0 <= value < np.inf:
             raise SimulationError(f"{_name(predictor)} at t={now}: a prediction must be >= 0 s, got {shown(value)}")
-    return [max(1.0, float(value)) for value in found]
+    return [max(1.0, float(value)) for value in predictions]
 
 
 def _judge(law: Any, runtime: int, laws: Mapping[str, FloatArray], row: int) -> None:

@@ -385,14 +385,14 @@ def _resampled(history: RunHistory, planning: Planning) -> tuple[tuple[float, fl
     """Return intervals of the first request and of the expected time, from resampled runs."""
     plain = replace(planning, fitted=False)
     rng = np.random.default_rng(0)
-    found = []
+    optima = []
     for _ in range(_RESAMPLES):
         drawn = history[rng.integers(len(history), size=len(history))]
         if drawn.censored.all():
             continue
         sequence = optimum(drawn, plain)
-        found.append((sequence.values[0], sequence.expected_makespan))
-    edges = np.percentile(found, [(100 - SURE) / 2, (100 + SURE) / 2], axis=0).T
+        optima.append((sequence.values[0], sequence.expected_makespan))
+    edges = np.percentile(optima, [(100 - SURE) / 2, (100 + SURE) / 2], axis=0).T
     (first, last), (low, high) = edges.tolist()
     return (first, last), (low, high)
 
@@ -408,15 +408,15 @@ def _affordable(runs: RunHistory, planning: Planning) -> tuple[reservations.Sequ
 
 
 def _strategies(
-    run_times: FloatArray, planning: Planning, found: reservations.Sequence, without: reservations.Sequence | None
+    run_times: FloatArray, planning: Planning, sequence: reservations.Sequence, without: reservations.Sequence | None
 ) -> tuple[Strategy, ...]:
     """Return the ways to choose requests. With checkpoints, the best ones without checkpoints are among them."""
     costs = planning.checkpointing
     if costs is None or without is None:
-        return strategies(run_times, found)
+        return strategies(run_times, sequence)
     plain, *others = strategies(run_times, without)
-    reached = found.reached.tolist()
-    keeps = tuple(found.keeps.tolist())
+    reached = sequence.reached.tolist()
+    keeps = tuple(sequence.keeps.tolist())
     best = replace(plain, requests=lambda recent: reached, keeps=keeps, checkpointing=costs)
     return best, replace(plain, name="without checkpoints", note="the best requests without them"), *others
 

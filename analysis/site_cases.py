@@ -215,18 +215,18 @@ def _parameters(spec: str) -> dict[str, object]:
 def _moved(jobs: Sequence[Job], old: str, new: str, site: SlurmSite, workload: Workload, notes: list[str]) -> list[Job]:
     """Return the jobs. Those of a partition move to another if its walltime and its nodes allow it."""
     longest = next(each.max_time for each in site.partitions if each.name == new) or 0
-    found, count = [], 0
+    changed_jobs, count = [], 0
     for job in jobs:
         if job.queue == old and job.walltime <= longest:
             amounts = dict(job.per_node)
             amounts[f"{PARTITION}{new}"] = amounts.pop(f"{PARTITION}{old}", 1)
             if workload.machine.slots(amounts) >= job.nodes:
-                found.append(replace(job, queue=new, per_node=amounts))
+                changed_jobs.append(replace(job, queue=new, per_node=amounts))
                 count += 1
                 continue
-        found.append(job)
+        changed_jobs.append(job)
     notes.append(f"{count:,} jobs of {old} go to {new}")
-    return found
+    return changed_jobs
 
 
 def _walltimes(
@@ -238,7 +238,7 @@ def _walltimes(
     longest = {each.name: each.max_time for each in site.partitions}
     if scenario.default_time:
         defaults = {each.name: _default(each.name, site) for each in site.partitions}
-    found = []
+    changed_jobs = []
     unasked = 0
     cut = 0
     for job in jobs:
@@ -250,14 +250,14 @@ def _walltimes(
         if most is not None and walltime > most:
             walltime, cut = most, cut + 1
         if walltime == job.walltime or job.id in running:
-            found.append(job)
+            changed_jobs.append(job)
         else:
-            found.append(replace(job, walltime=walltime, runtime=min(job.runtime, walltime), soft_walltime=None))
+            changed_jobs.append(replace(job, walltime=walltime, runtime=min(job.runtime, walltime), soft_walltime=None))
     if scenario.default_time:
         notes.append(f"{unasked:,} jobs ask for the default walltime of their partition")
     if cut:
         notes.append(f"{cut:,} jobs ask for more than MaxTime; they end at it")
-    return found
+    return changed_jobs
 
 
 def _default(partition: str, site: SlurmSite) -> int | None:
@@ -279,7 +279,7 @@ def _on_their_nodes(jobs: Sequence[Job], state: MachineState, workload: Workload
             np.add.at(taken[:, places[name]], list(where[job.id]), amount)
     short, most = taken > machine.capacity, machine.capacity.max(axis=0)
     running = {since.id for since in state.running}
-    found = []
+    changed_jobs = []
     for job in jobs:
         if job.id in running:
             nodes = where.get(job.id)
@@ -291,8 +291,8 @@ def _on_their_nodes(jobs: Sequence[Job], state: MachineState, workload: Workload
             amounts = {name: n for name, n in job.per_node.items() if name not in gone}
             if len(amounts) < len(job.per_node):
                 job = replace(job, per_node=amounts)  # noqa: PLW2901
-        found.append(job)
-    return found
+        changed_jobs.append(job)
+    return changed_jobs
 
 
 def _faster(workload: Workload, at: int, load: float) -> Workload:

@@ -176,9 +176,9 @@ def measure(site: Workload, run_times: FloatArray, planning: Planning | None = N
     costs = planning.checkpointing
     write = int(np.ceil(costs.write)) if costs is not None else 0
     sequences = _sequences(known, planning, waits)
-    found = {name: _responses(mixed, FixedRequests(sequence, write)) for name, sequence in sequences.items()}
-    base = found[BASELINE][0]
-    rows = tuple(_row(name, sequence, *found[name], base) for name, sequence in sequences.items())
+    responses = {name: _responses(mixed, FixedRequests(sequence, write)) for name, sequence in sequences.items()}
+    base = responses[BASELINE][0]
+    rows = tuple(_row(name, sequence, *responses[name], base) for name, sequence in sequences.items())
     return SiteAdvice(waits, rows, len(tried), bool(half), _sequences(run_times, planning, waits))
 
 
@@ -224,15 +224,15 @@ def _sequences(known: FloatArray, planning: Planning, waits: WaitModel) -> Mappi
     planning = replace(planning, cost=None)
     law = law_of(known, plain)
     cost = Cost(waits.alpha, 1, waits.gamma)
-    found = {
+    sequences = {
         BASELINE: optimal_sequence(law, cost=Cost(0, 0, 1)),
         "optimal sequence": optimum(known, plain),
         "for these waits": optimal_sequence(law, cost=cost, requests=planning.requests),
     }
     if planning.checkpointing is not None:
-        found["checkpoints"] = optimum(known, planning)
-        found["both"] = optimal_checkpointed_sequence(law, planning.checkpointing, cost=cost)
-    return found
+        sequences["checkpoints"] = optimum(known, planning)
+        sequences["both"] = optimal_checkpointed_sequence(law, planning.checkpointing, cost=cost)
+    return sequences
 
 
 def _with_runs(site: Workload, run_times: FloatArray, planning: Planning, cores: int) -> Workload:
@@ -279,6 +279,6 @@ def _row(
     first = float(sequence.values[0])
     if response is base:
         return RequestOutcome(name, first, float(response.mean()), requests, lost, *(float("nan"),) * 3)
-    found = of_samples(response, base)
-    numbers = found.ratio, found.low, found.high
+    estimate = of_samples(response, base)
+    numbers = estimate.ratio, estimate.low, estimate.high
     return RequestOutcome(name, first, float(response.mean()), requests, lost, *numbers)

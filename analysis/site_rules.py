@@ -75,18 +75,18 @@ def under_rules(
     )
     named = {each.name for each in kept}
     missing = absent_rules(site)
-    found: list[SiteLimit] = []
+    machine_limits: list[SiteLimit] = []
     jobs = [job if job.reservation in named else replace(job, reservation="") for job in workload.jobs]
     if limits is not None:
         rows = SiteLimits(limits, site, workload.machine)
-        found, left_out = site_limits(rows, jobs, workload.machine)
+        machine_limits, left_out = site_limits(rows, jobs, workload.machine)
         missing += left_out
         for place, job in enumerate(jobs):
             if rows.over(JobView(job, workload.machine)):
                 beyond = {"qos": f"{job.qos} beyond a limit"} if job.id in running else {"hold": True}
                 jobs[place] = replace(job, **beyond)
     machine = workload.machine
-    rules = MachineRules(kept, machine.outages, machine.licences, tuple(each.limit for each in found))
+    rules = MachineRules(kept, machine.outages, machine.licences, tuple(each.limit for each in machine_limits))
     try:
         return replace(workload, jobs=tuple(jobs), machine=with_rules(machine, rules)), missing
     except ValueError as error:
@@ -117,23 +117,23 @@ def site_limits(limits: SiteLimits, jobs: Iterable[Job], machine: Machine) -> tu
         for whose, most in limits.groups(one):
             for name, amount in most.items():
                 members.setdefault((whose, name, amount), []).append((user, group, queue, qos))
-    found, left_out = [], dict[str, None]()
+    machine_limits, left_out = [], dict[str, None]()
     resources = {JOBS: JOBS, "cpu": machine.resources[machine.primary], "mem": MEMORY, "gres/gpu": GPU, "node": APART}
     for (whose, name, amount), among in members.items():
         of = resources.get(name, name.replace("gres/gpu:", GPU_TYPE))
         if of == JOBS or of in machine.resources:
-            found.append(SiteLimit(_told(whose), Limit(amount, of, "all", among=tuple(among))))
+            machine_limits.append(SiteLimit(_told(whose), Limit(amount, of, "all", among=tuple(among))))
         else:
             left_out[f"limit of {name}"] = None
-    return found, list(left_out)
+    return machine_limits, list(left_out)
 
 
 def absent_rules(site: SlurmSite) -> list[str]:
     """Return the rules of the site that only ``slurm`` has: tiers, preemption, priorities."""
     settings = site.settings
-    found = [told for key, usual, told in _ABSENT if settings.get(key.lower(), "").lower() not in usual]
+    rules = [told for key, usual, told in _ABSENT if settings.get(key.lower(), "").lower() not in usual]
     tiers = len({partition.tier for partition in site.partitions}) > 1
-    return [*(["tiers of partitions"] if tiers else []), *found]
+    return [*(["tiers of partitions"] if tiers else []), *rules]
 
 
 def _told(whose: tuple[str, ...]) -> str:

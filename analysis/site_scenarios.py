@@ -104,7 +104,7 @@ class SiteScenario:
     def write(self, texts: Texts, folder: Path) -> dict[str, str]:
         """Write the changed files into a folder. Return all files by the names of the options of ``slurm``."""
         own = {"config": self.config or texts.config, "limits": texts.limits, "reservations": texts.reservations or ""}
-        found = {}
+        files = {}
         for name, given in ((name, str(path)) for name, path in own.items()):
             lines = self.lines[name]
             if lines:
@@ -114,10 +114,10 @@ class SiteScenario:
                 elif name == "reservations" and given:
                     lines = [read_bounded(Path(given), "reservations").decode("utf-8", errors="replace"), *lines]
                 written.write_text("\n".join(lines) + "\n", encoding="utf-8")
-                found[name] = ";".join(filter(None, [given, str(written)])) if name == "limits" else str(written)
+                files[name] = ";".join(filter(None, [given, str(written)])) if name == "limits" else str(written)
             else:
-                found[name] = given
-        return found
+                files[name] = given
+        return files
 
 
 def read_scenario(text: str, texts: Texts) -> SiteScenario:
@@ -317,8 +317,8 @@ def _time(text: str, since: int, zone: tzinfo) -> int:
         return since + seconds_of(text[1:])
     if text.isdecimal():
         return int(text)
-    found = datetime.fromisoformat(text)
-    return int((found if found.tzinfo else found.replace(tzinfo=zone)).timestamp())
+    moment = datetime.fromisoformat(text)
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=zone)).timestamp())
 
 
 def _exact(seconds: int, zone: tzinfo) -> str:

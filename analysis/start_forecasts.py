@@ -155,8 +155,8 @@ def forecast_starts(
     drawn = np.array(starts).reshape(draws, len(waiting))
     known = np.flatnonzero(np.isnan(drawn).sum(axis=0) * 2 <= draws)
     # Another start is as likely to lie between any two sampled ones.
-    found = np.nanquantile(drawn[:, known], ends, axis=0, method="weibull") if len(known) else np.empty((3, 0))
-    after = np.maximum(found - state.at, 0) * np.array([[EARLIER], [1.0], [LATER]])
+    quantiles = np.nanquantile(drawn[:, known], ends, axis=0, method="weibull") if len(known) else np.empty((3, 0))
+    after = np.maximum(quantiles - state.at, 0) * np.array([[EARLIER], [1.0], [LATER]])
     begin = {job.id: job.begin - state.at for job in workload.jobs}
     after = np.maximum(after, [begin[waiting[place]] for place in known.tolist()])
     return {

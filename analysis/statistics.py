@@ -29,8 +29,8 @@ def describe(values: FloatArray) -> dict[str, float]:
     """Return ``n`` and the :data:`STATISTICS`, NaN if there are no values."""
     if not len(values):
         return {"n": 0, **dict.fromkeys(STATISTICS, float("nan"))}
-    found = float(values.mean()), *np.percentile(values, [50, 90, 95, 99, 100]).tolist()
-    return {"n": len(values), **dict(zip(STATISTICS, found, strict=True))}
+    numbers = float(values.mean()), *np.percentile(values, [50, 90, 95, 99, 100]).tolist()
+    return {"n": len(values), **dict(zip(STATISTICS, numbers, strict=True))}
 
 
 def run_time_class(run: FloatArray) -> NDArray[np.str_]:
@@ -77,17 +77,17 @@ def fairness(jobs: pd.DataFrame, metrics: pd.DataFrame, baseline: pd.Series | No
         both (NaN without a baseline).
     """
     wait = metrics["wait"].to_numpy()
-    found: dict[str, float] = {"wait_max": float(wait.max()) if len(wait) else float("nan")}
+    numbers: dict[str, float] = {"wait_max": float(wait.max()) if len(wait) else float("nan")}
     for hours in STARVATION_H:
-        found[f"over_{hours}h"] = int((wait > 3600 * hours).sum())
-    found["users"], found["jain"] = _over_users(jobs.loc[metrics.index, "user"], metrics["bounded_slowdown"])
-    found["longer"] = found["longer_share"] = float("nan")
+        numbers[f"over_{hours}h"] = int((wait > 3600 * hours).sum())
+    numbers["users"], numbers["jain"] = _over_users(jobs.loc[metrics.index, "user"], metrics["bounded_slowdown"])
+    numbers["longer"] = numbers["longer_share"] = float("nan")
     if baseline is not None and len(metrics):
         before = aligned(baseline, jobs.loc[metrics.index, "id"])
         both = ~np.isnan(before)
-        found["longer"] = int((wait[both] > before[both]).sum())
-        found["longer_share"] = found["longer"] / both.sum() if both.any() else float("nan")
-    return found
+        numbers["longer"] = int((wait[both] > before[both]).sum())
+        numbers["longer_share"] = numbers["longer"] / both.sum() if both.any() else float("nan")
+    return numbers
 
 
 def aligned(values: pd.Series, ids: pd.Series) -> FloatArray:

@@ -115,30 +115,30 @@ def _starts(
         memory["Slurm"]["priorities"] = {**own, first: 1 + max([*own.values(), 0])}
         state = replace(state, memory=memory)
     workload = replace(question.workload, jobs=tuple(jobs))
-    found = simulate(workload, question.slurm(reservations, limits), state=state).jobs
-    starts = {id_: float(at) if at >= 0 else np.nan for id_, at in zip(found["id"], found["start"], strict=True)}
-    return _Plan(starts, dict(zip(found["id"], found["placement"], strict=True)))
+    frame = simulate(workload, question.slurm(reservations, limits), state=state).jobs
+    starts = {id_: float(at) if at >= 0 else np.nan for id_, at in zip(frame["id"], frame["start"], strict=True)}
+    return _Plan(starts, dict(zip(frame["id"], frame["placement"], strict=True)))
 
 
 def _changes(question: Question, job: Job) -> list[tuple[str, dict[str, Any]]]:
     """Return the changes to try: names, and options of :func:`_starts`."""
-    found: list[tuple[str, dict[str, Any]]] = [("the highest priority", {"changed": {}, "first": job.id})]
+    changes: list[tuple[str, dict[str, Any]]] = [("the highest priority", {"changed": {}, "first": job.id})]
     for part in (2, 4, 10):
         if job.walltime // part >= 60:
             shorter = replace(job, walltime=job.walltime // part, runtime=0)
-            found.append((f"1/{part} of its walltime", {"changed": {job.id: shorter}}))
+            changes.append((f"1/{part} of its walltime", {"changed": {job.id: shorter}}))
     if job.nodes > 1:
         half = replace(job, nodes=job.nodes // 2)
-        found.append(("half its size", {"changed": {job.id: half}}))
+        changes.append(("half its size", {"changed": {job.id: half}}))
     if question.reservations:
-        found.append(("no reservations", {"changed": {}, "reservations": False}))
+        changes.append(("no reservations", {"changed": {}, "reservations": False}))
     if question.limits:
-        found.append(("no limits", {"changed": {}, "limits": False}))
+        changes.append(("no limits", {"changed": {}, "limits": False}))
     if job.depends:
-        found.append(("no dependency", {"changed": {job.id: replace(job, depends=())}}))
+        changes.append(("no dependency", {"changed": {job.id: replace(job, depends=())}}))
     if job.begin > question.state.at:
-        found.append(("no begin time", {"changed": {job.id: replace(job, begin=0)}}))
-    return found
+        changes.append(("no begin time", {"changed": {job.id: replace(job, begin=0)}}))
+    return changes
 
 
 def _ahead(question: Question, job: Job, starts: Mapping[str, float]) -> tuple[str, ...]:

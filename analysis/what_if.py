@@ -100,7 +100,7 @@ def what_if(cases: Sequence[SiteCase], near: tuple[int, ...], repeats: int = 0, 
         raise InputError(f"{workload.provenance.source}: expected recorded waits, got none")
     real[np.isin(workload.columns.texts(), [since.id for since in state.running])] = np.nan
     none = np.empty((0, len(real)))
-    found = [_fared(SiteCase("recorded", workload, state, ""), workload, real, real, near, none, (np.nan, np.nan))]
+    results = [_fared(SiteCase("recorded", workload, state, ""), workload, real, real, near, none, (np.nan, np.nan))]
     first = none
     for case in cases:
         waits = _waits(case, workload)
@@ -110,8 +110,8 @@ def what_if(cases: Sequence[SiteCase], near: tuple[int, ...], repeats: int = 0, 
         # The unchanged site is compared with itself: this shows the effect of the shifts alone.
         ratios = _ratios(runs_of, first if len(first) else runs_of[:1], ~np.isnan(real))
         first = first if len(first) else runs_of
-        found.append(_fared(case, workload, waits, real, near, repeated, (float(ratios.min()), float(ratios.max()))))
-    return found
+        results.append(_fared(case, workload, waits, real, near, repeated, (float(ratios.min()), float(ratios.max()))))
+    return results
 
 
 def by_class(workload: Workload, found: Sequence[WhatIf]) -> pd.DataFrame:
@@ -251,9 +251,11 @@ def without_untrusted(classes: pd.DataFrame, checks: Sequence[SelfCheck]) -> pd.
     untrusted = {(each.kind, each.jobs_of) for each in checks if each.reason == FAR}
     keys = zip(classes["kind"], classes["jobs_of"], classes["scheduler"], strict=True)
     hidden = [(kind, name) in untrusted and scheduler not in ("recorded", "slurm") for kind, name, scheduler in keys]
-    found = classes.copy()
-    found.loc[np.array(hidden, np.bool_), ["wait", "slowdown", "utilization", "change", "least", "most"]] = np.nan
-    return found
+    trusted_classes = classes.copy()
+    trusted_classes.loc[np.array(hidden, np.bool_), ["wait", "slowdown", "utilization", "change", "least", "most"]] = (
+        np.nan
+    )
+    return trusted_classes
 
 
 def _primary(workload: Workload) -> str:

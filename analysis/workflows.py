@@ -59,12 +59,12 @@ def analyze(runs: pd.DataFrame, explains: float = EXPLAINS) -> tuple[Workflow, .
     InputError
         If no workflow has sizes that differ enough for a fit.
     """
-    found = [_workflow(str(name), group, explains) for name, group in runs.groupby("workflow", sort=False)]
-    if all(workflow.fit is None for workflow in found):
+    workflows = [_workflow(str(name), group, explains) for name, group in runs.groupby("workflow", sort=False)]
+    if all(workflow.fit is None for workflow in workflows):
         most = runs.groupby("workflow")["size"].nunique().max()
-        whose = "" if len(found) == 1 else " in any workflow"
+        whose = "" if len(workflows) == 1 else " in any workflow"
         raise InputError(f"expected at least {LEAST_SIZES} different sizes to fit, got {most}{whose}")
-    return tuple(sorted(found, key=lambda workflow: (workflow.range["median"], workflow.name)))
+    return tuple(sorted(workflows, key=lambda workflow: (workflow.range["median"], workflow.name)))
 
 
 def phase_table(runs: pd.DataFrame, phases: Sequence[str]) -> pd.DataFrame:

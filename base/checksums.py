@@ -85,12 +85,12 @@ def _sum(file: bytes | Path) -> str:
 
 def _parsed(sums: bytes) -> dict[str, str]:
     """Return file name to checksum."""
-    found = {}
+    checksums = {}
     for line in sums.decode("utf-8", "replace").splitlines():
         value, gap, name = line.partition("  ")
         if len(value) != 64 or not gap or not name or "/" in name:
             raise ValueError("the checksums cannot be read")
-        found[name] = value
-    if not found:
+        checksums[name] = value
+    if not checksums:
         raise ValueError("the checksums are empty")
-    return found
+    return checksums

@@ -70,17 +70,17 @@ class Contract:
 
     def faults(self) -> list[str]:
         """Return what is wrong with the members of the part, one line each: a value of another type, a near name."""
-        found = []
+        faults = []
         members = self.members()
         for name, member in members.items():
             value = getattr(self.part, name, member.default)
             if value is member.default:
                 continue
             if member.is_method and not callable(value):
-                found.append(f"{name} must be a method, got {value!r}")
+                faults.append(f"{name} must be a method, got {value!r}")
             elif not member.is_method and not isinstance(value, member.kind):
                 kind = getattr(member.kind, "__name__", str(member.kind))
-                found.append(f"{name} must be of type {kind}, got {value!r}")
+                faults.append(f"{name} must be of type {kind}, got {value!r}")
         plain = {_plain(name): name for name in members}
         for name in dir(self.part):
             meant = plain.get(_plain(name))
@@ -89,8 +89,8 @@ class Contract:
             # An attribute of another kind, such as a number called count, is no slip of the pen.
             value = getattr(self.part, name)
             if callable(value) if members[meant].is_method else members[meant].kind is bool and isinstance(value, bool):
-                found.append(f"{name} is not read; it is called {meant}")
-        return found
+                faults.append(f"{name} is not read; it is called {meant}")
+        return faults
 
 
 def _plain(name: str) -> str:

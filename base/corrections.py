@@ -92,10 +92,10 @@ def named_correction(name: str) -> Correction:
     InputError
         If the name is unknown, or the correction is not a function.
     """
-    found = _BUILT_IN.get(name) or corrections.factory(name)
-    if not callable(found):
-        raise InputError(f"correction {name!r}: expected a function of job, elapsed, misses, got {shown(found)}")
-    return found
+    correction = _BUILT_IN.get(name) or corrections.factory(name)
+    if not callable(correction):
+        raise InputError(f"correction {name!r}: expected a function of job, elapsed, misses, got {shown(correction)}")
+    return correction
 
 
 def with_correction(predictor: P, name: str) -> P:

@@ -102,14 +102,14 @@ def _unpacked(data: bytes, path: Path, what: str) -> bytes:
     """Return what gzip packed, within the bound for a JSON file."""
     unpack = zlib.decompressobj(zlib.MAX_WBITS | 16)
     try:
-        found = unpack.decompress(data, MOST_BYTES + 1)
+        content = unpack.decompress(data, MOST_BYTES + 1)
     except zlib.error:
         raise InputError(f"{path}: expected {what} packed by gzip, got damaged data") from None
-    if len(found) > MOST_BYTES:
+    if len(content) > MOST_BYTES:
         raise InputError(f"{path}: expected {what} of at most {MOST_BYTES:,} bytes, got more")
     if not unpack.eof:
         raise InputError(f"{path}: expected {what} packed by gzip, got a file that is cut off")
-    return found
+    return content
 
 
 def read_json(path: Path, what: str) -> Any:

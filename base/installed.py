@@ -41,8 +41,8 @@ def rivals_of(group: str, name: str) -> list[str]:
 
 def names_plug_in(spec: str) -> bool:
     """Return whether a part's text names something that another package registers."""
-    found = (entry for kind in KINDS.values() for entry in entry_points_of(f"hpcdispatch.{kind}").values())
-    plugged = {entry.name for entry in found if entry.module.partition(".")[0] != "hpcdispatch"}
+    entries = (entry for kind in KINDS.values() for entry in entry_points_of(f"hpcdispatch.{kind}").values())
+    plugged = {entry.name for entry in entries if entry.module.partition(".")[0] != "hpcdispatch"}
     return not plugged.isdisjoint(_NAMES.split(spec)) or names_part_of_script(spec)
 
 
@@ -73,10 +73,10 @@ def _all_of(group: str) -> dict[str, tuple[EntryPoint, ...]]:
 
 @lru_cache(maxsize=32)
 def _found(group: str, _state: tuple[tuple[str, int], ...]) -> dict[str, tuple[EntryPoint, ...]]:
-    found: dict[str, dict[str, EntryPoint]] = {}
+    by_name: dict[str, dict[str, EntryPoint]] = {}
     for entry in entry_points(group=group):
-        found.setdefault(entry.name, {}).setdefault(entry.value, entry)
-    return {name: tuple(entries.values()) for name, entries in found.items()}
+        by_name.setdefault(entry.name, {}).setdefault(entry.value, entry)
+    return {name: tuple(entries.values()) for name, entries in by_name.items()}
 
 
 def _changed(folder: str) -> int:

@@ -32,10 +32,10 @@ def seconds_of(value: float | str) -> int:
         check_number("a time", value, least=0, most=LONGEST)
         return int(value)
     text = value.strip().lower()
-    found = next((match for form in (_LETTERS, _DAYS, _CLOCK) if (match := form.fullmatch(text))), None)
-    if not found or not any(found.groups()):
+    time_match = next((match for form in (_LETTERS, _DAYS, _CLOCK) if (match := form.fullmatch(text))), None)
+    if not time_match or not any(time_match.groups()):
         raise ValueError(f"expected a time such as {FORMS}, got {shown(value)}")
-    seconds = sum(float(number) * _UNITS[unit] for unit, number in found.groupdict().items() if number)
+    seconds = sum(float(number) * _UNITS[unit] for unit, number in time_match.groupdict().items() if number)
     if seconds > LONGEST:
         raise ValueError(f"expected at most {LONGEST} s, got {shown(value)}")
     return round(seconds)

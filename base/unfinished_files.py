@@ -149,11 +149,11 @@ def _is_abandoned(path: Path, prefix: str) -> bool:
     """Return whether an unfinished file belongs to this user and no process works on it."""
     host, _, process = path.name.removeprefix(prefix).rpartition("-")[0].rpartition("-")
     try:
-        found = path.lstat()
-        if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+        status = path.lstat()
+        if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
             return False
         if host != host_name() or not process.isdecimal():
-            return time.time() - found.st_mtime > _ABANDONED
+            return time.time() - status.st_mtime > _ABANDONED
         os.kill(int(process), 0)
     except ProcessLookupError:
         return True

@@ -38,75 +38,75 @@ class PrintedColumn:
     right: bool = False
 
 
-def comparison_shown(found: Comparison, source: str) -> list[RenderableType]:
+def comparison_shown(comparison: Comparison, source: str) -> list[RenderableType]:
     """Return the heading and the table of a comparison, for printing.
 
     Parameters
     ----------
-    found
+    comparison
         The comparison.
     source
         The workload as the user named it.
     """
-    if found.table.empty:
+    if comparison.table.empty:
         return []
     out = PlainConsole()
-    labels = _labels(found, out.width)
-    values = [_values(found, metric) for metric in COMPARED if _tells(found, metric.name)]
+    labels = _labels(comparison, out.width)
+    values = [_values(comparison, metric) for metric in COMPARED if _tells(comparison, metric.name)]
     tables = [each for table in packed(out, labels, values) for each in (table, "")]
-    shown = [*_heading(found, source), "", *tables, *_verdicts(found), *_legend(found)]
-    if found.replay is None or found.replay.runs.empty:
+    shown = [*_heading(comparison, source), "", *tables, *_verdicts(comparison), *_legend(comparison)]
+    if comparison.replay is None or comparison.replay.runs.empty:
         return shown
-    return [*shown, "", Text("with the recorded submissions", style="bold"), "", *_verdicts(found.replay)]
+    return [*shown, "", Text("with the recorded submissions", style="bold"), "", *_verdicts(comparison.replay)]
 
 
-def _tells(found: Comparison, name: str) -> bool:
+def _tells(comparison: Comparison, name: str) -> bool:
     """Return whether a metric is shown: if it is known, and jobs were put off if it is about that."""
-    return name in found.table and (name != "put_off_mean" or bool((found.table[name] != 0).any()))
+    return name in comparison.table and (name != "put_off_mean" or bool((comparison.table[name] != 0).any()))
 
 
-def comparison_answer(found: Comparison) -> str:
+def comparison_answer(comparison: Comparison) -> str:
     """Return the contender with the least wait, against the baseline."""
-    if found.runs.empty:
-        return verdict(found.runs)
-    answer = verdict(found.labelled_runs(), show=time, days=found.days)
-    if found.replay is not None:
+    if comparison.runs.empty:
+        return verdict(comparison.runs)
+    answer = verdict(comparison.labelled_runs(), show=time, days=comparison.days)
+    if comparison.replay is not None:
         answer = f"As users react: {answer}"
-        if not found.replay.runs.empty:
-            base = choose_baseline(found.labelled_runs()["contender"])
-            answer += " " + beside_replay(_estimates(found, base), _estimates(found.replay, base), base)
-    return left_out(answer, found.warm_up, found.cool_down)
+        if not comparison.replay.runs.empty:
+            base = choose_baseline(comparison.labelled_runs()["contender"])
+            answer += " " + beside_replay(_estimates(comparison, base), _estimates(comparison.replay, base), base)
+    return left_out(answer, comparison.warm_up, comparison.cool_down)
 
 
-def _estimates(found: Comparison, base: str) -> dict[str, Estimate]:
+def _estimates(comparison: Comparison, base: str) -> dict[str, Estimate]:
     """Return the estimate of each contender against a baseline; none if the baseline has not finished."""
-    if base not in set(found.labelled_runs()["contender"]):
+    if base not in set(comparison.labelled_runs()["contender"]):
         return {}
-    return {row["contender"]: estimate_of(row) for row in found.conclusions("wait_mean", base).to_dict("records")}
+    return {row["contender"]: estimate_of(row) for row in comparison.conclusions("wait_mean", base).to_dict("records")}
 
 
-def comparison_json(found: Comparison, source: str) -> dict[str, Any]:
+def comparison_json(comparison: Comparison, source: str) -> dict[str, Any]:
     """Return a comparison for JSON: its settings, the table, every run, and the failures."""
     return {
         "workload": source,
-        "seeds": found.seeds,
-        "seed_numbers": list(found.numbers),
-        "samples": found.basis,
-        "jitter_s": found.jitter,
-        "warm_up": str(found.warm_up),
-        "cool_down": str(found.cool_down),
-        "overrun": found.overrun,
-        "submissions": found.users,
-        "conditions": found.conditions,
-        "runs_planned": found.planned,
-        "interrupted": found.interrupted,
-        "table": found.table.to_dict("records"),
-        "conclusions": [] if found.runs.empty else found.conclusions().to_dict("records"),
-        "runs": found.runs.to_dict("records"),
-        "replay": None if found.replay is None else comparison_json(found.replay, source),
+        "seeds": comparison.seeds,
+        "seed_numbers": list(comparison.numbers),
+        "samples": comparison.basis,
+        "jitter_s": comparison.jitter,
+        "warm_up": str(comparison.warm_up),
+        "cool_down": str(comparison.cool_down),
+        "overrun": comparison.overrun,
+        "submissions": comparison.users,
+        "conditions": comparison.conditions,
+        "runs_planned": comparison.planned,
+        "interrupted": comparison.interrupted,
+        "table": comparison.table.to_dict("records"),
+        "conclusions": [] if comparison.runs.empty else comparison.conclusions().to_dict("records"),
+        "runs": comparison.runs.to_dict("records"),
+        "replay": None if comparison.replay is None else comparison_json(comparison.replay, source),
         "failures": [
             {name: getattr(failure, name) for name in ("dispatcher", "predictor", "seed", "error")}
-            for failure in found.failures
+            for failure in comparison.failures
         ],
     }
 
@@ -134,36 +134,36 @@ def _table(columns: list[PrintedColumn]) -> Table:
     return table
 
 
-def _heading(found: Comparison, source: str) -> list[Text]:
-    dispatchers, predictors = (found.table[name].nunique() for name in ("dispatcher", "predictor"))
+def _heading(comparison: Comparison, source: str) -> list[Text]:
+    dispatchers, predictors = (comparison.table[name].nunique() for name in ("dispatcher", "predictor"))
     what = f"{count(dispatchers, 'dispatcher')} with {count(predictors, 'predictor')}"
     if predictors == 1:
-        what = f"{count(dispatchers, 'dispatcher')} with {found.table['predictor'].iloc[0]} predictions"
-    seeds = f"seed{'s' * (found.seeds > 1)} {seeds_text(found.numbers)}"
+        what = f"{count(dispatchers, 'dispatcher')} with {comparison.table['predictor'].iloc[0]} predictions"
+    seeds = f"seed{'s' * (comparison.seeds > 1)} {seeds_text(comparison.numbers)}"
     samples = {
         "trace": "as it stands",
-        "independent": f"{count(found.seeds, 'sample')}, {seeds}",
-        "resamples": f"{count(found.seeds, 'resample')} of the trace, {seeds}",
-        "shifts": f"{count(found.seeds, 'copy' if found.seeds == 1 else 'copie')} of the trace, {seeds}",
-    }[found.basis]
-    if found.jitter is not None:
-        samples += f", submissions shifted by up to {time(found.jitter)}"
-    totals = found.runs["jobs"] + found.runs["rejected"]
+        "independent": f"{count(comparison.seeds, 'sample')}, {seeds}",
+        "resamples": f"{count(comparison.seeds, 'resample')} of the trace, {seeds}",
+        "shifts": f"{count(comparison.seeds, 'copy' if comparison.seeds == 1 else 'copie')} of the trace, {seeds}",
+    }[comparison.basis]
+    if comparison.jitter is not None:
+        samples += f", submissions shifted by up to {time(comparison.jitter)}"
+    totals = comparison.runs["jobs"] + comparison.runs["rejected"]
     low, high = totals.min(), totals.max()
     jobs = count(high, "job") if low == high else f"{low:,.0f} to {high:,.0f} jobs"
-    samples += ", users react" if found.users == "react" else ""
-    lines = [Text(f"on {plain(source)}"), Text(f"{jobs}, {samples}; overrun {found.overrun}")]
-    return [Text(what, style="bold"), *lines, *([Text(plain(found.conditions))] if found.conditions else [])]
+    samples += ", users react" if comparison.users == "react" else ""
+    lines = [Text(f"on {plain(source)}"), Text(f"{jobs}, {samples}; overrun {comparison.overrun}")]
+    return [Text(what, style="bold"), *lines, *([Text(plain(comparison.conditions))] if comparison.conditions else [])]
 
 
-def _labels(found: Comparison, width: int) -> list[PrintedColumn]:
+def _labels(comparison: Comparison, width: int) -> list[PrintedColumn]:
     """Return the columns on the left, without those that are the same in every row."""
-    table = found.table
+    table = comparison.table
     columns = [PrintedColumn("dispatcher", [_label(name, width) for name in table["dispatcher"]])]
     if table["predictor"].nunique() > 1:
         columns.append(PrintedColumn("predictor", [_label(name, width) for name in table["predictor"]]))
-    if (table["runs"] != found.seeds).any():
-        columns.append(PrintedColumn("runs", [Text(f"{runs} of {found.seeds}") for runs in table["runs"]]))
+    if (table["runs"] != comparison.seeds).any():
+        columns.append(PrintedColumn("runs", [Text(f"{runs} of {comparison.seeds}") for runs in table["runs"]]))
     return columns
 
 
@@ -174,9 +174,9 @@ def _label(spec: str, width: int) -> Text:
     return Text(spec)
 
 
-def _values(found: Comparison, metric: ComparedMetric) -> PrintedColumn:
+def _values(comparison: Comparison, metric: ComparedMetric) -> PrintedColumn:
     show = _SHOW[metric.kind]
-    table = found.table
+    table = comparison.table
     cells = []
     best = None
     # Among the rows with the most runs; none if all show the same.
@@ -203,10 +203,10 @@ _BELOW = {
 }
 
 
-def _verdicts(found: Comparison) -> list[RenderableType]:
+def _verdicts(comparison: Comparison) -> list[RenderableType]:
     """Return each contender against the baseline: size, interval, verdict, and the longest wait."""
-    base = choose_baseline(found.labelled_runs()["contender"])
-    rows = found.conclusions("wait_mean", base).to_dict("records")
+    base = choose_baseline(comparison.labelled_runs()["contender"])
+    rows = comparison.conclusions("wait_mean", base).to_dict("records")
     if not rows:
         return []
     shifted = any(not math.isnan(row["range_low"]) for row in rows)
@@ -226,14 +226,14 @@ def _verdicts(found: Comparison) -> list[RenderableType]:
     return [table, *(f"intervals: {each}" for each in known), ""]
 
 
-def _legend(found: Comparison) -> list[str]:
-    lines = ["* best of its column"] if len(found.table) > 1 else []
-    if (found.table["runs"] > 1).any():
-        tested = found.basis == "independent" and found.table["runs"].min() >= LEAST_TESTED
+def _legend(comparison: Comparison) -> list[str]:
+    lines = ["* best of its column"] if len(comparison.table) > 1 else []
+    if (comparison.table["runs"] > 1).any():
+        tested = comparison.basis == "independent" and comparison.table["runs"].min() >= LEAST_TESTED
         level = ", of 95% for waits and utilization" if tested else ""
-        lines.append(f"means over the seeds, below them {_BELOW[found.basis]}{level}")
-    if "failures" in found.runs:
-        failed = found.runs.groupby("dispatcher", sort=False)["failures"].sum()
+        lines.append(f"means over the seeds, below them {_BELOW[comparison.basis]}{level}")
+    if "failures" in comparison.runs:
+        failed = comparison.runs.groupby("dispatcher", sort=False)["failures"].sum()
         lines += [
             f"{name}: failures in {count(int(much), 'decision')}; 'run' says which"
             for name, much in failed[failed > 0].items()

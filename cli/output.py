@@ -65,8 +65,8 @@ def finish(answer: str, fields: Mapping[str, Any], *shown: RenderableType) -> No
     """
     if settings().json:
         name = click.get_current_context().command_path.partition(" ")[2]
-        found = {"schema": SCHEMA, "command": name, "answer": answer, **fields}
-        click.echo(json.dumps(clean(found), indent=2, allow_nan=False))
+        document = {"schema": SCHEMA, "command": name, "answer": answer, **fields}
+        click.echo(json.dumps(clean(document), indent=2, allow_nan=False))
         return
     out = PlainConsole()
     for each in shown:

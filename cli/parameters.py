@@ -68,14 +68,14 @@ def argument(metavar: str | None = None, type: Any = None, **more: Any) -> Decla
 
 def parameters(function: Callable[..., Any]) -> list[click.Parameter]:
     """Return the parameters that the annotations of a function declare. An option has its ``group``."""
-    found, group = [], None
+    params, group = [], None
     for name, hint, declared in _declared(function):
         parameter = declared.parameter(name, hint)
         group = declared.group or group
         if group is not None:
             parameter.group = group
-        found.append(parameter)
-    return found
+        params.append(parameter)
+    return params
 
 
 def gathering(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -42,10 +42,10 @@ class _DefaultWalltime(Duration):
 
 
 def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    found = re.fullmatch(r"(\d{1,12})([KMGT]?)B?", (value or "").strip().upper())
-    if value is not None and (found is None or not int(found[1])):
+    match = re.fullmatch(r"(\d{1,12})([KMGT]?)B?", (value or "").strip().upper())
+    if value is not None and (match is None or not int(match[1])):
         raise click.BadParameter(f"expected a size such as 8GB, got {shown(value)}", ctx, param)
-    return None if found is None else int(found[1]) * 1000 ** "_KMGT".index(found[2] or "_")
+    return None if match is None else int(match[1]) * 1000 ** "_KMGT".index(match[2] or "_")
 
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -126,10 +126,10 @@ class ReadingOptions:
         """Return the options with the settings of conventions, if any, where none is given."""
         if name is None:
             return self
-        found = conventions(name).reading(trace)
+        options = conventions(name).reading(trace)
         if self.machine is not None:
-            found.pop("processors", None)
-        return replace(self, **{key: value for key, value in found.items() if getattr(self, key) is None})
+            options.pop("processors", None)
+        return replace(self, **{key: value for key, value in options.items() if getattr(self, key) is None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,13 +206,13 @@ class _Seeds(click.ParamType[Any]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | range:
         """Return the number, or the seeds."""
         text = str(value).strip()
-        found = seed_range(text)
-        if found is not None:
-            if not 1 <= len(found) <= MOST_STEPS:
+        seeds = seed_range(text)
+        if seeds is not None:
+            if not 1 <= len(seeds) <= MOST_STEPS:
                 self.fail(
                     f"expected 1 to {MOST_STEPS} seeds, the last not before the first, got {shown(value)}", param, ctx
                 )
-            return found
+            return seeds
         if re.fullmatch(r"\d{1,15}", text) is None:
             self.fail(
                 f"expected a number of samples such as 10, or a range such as 20-29, got {shown(value)}", param, ctx

@@ -90,13 +90,13 @@ def say_of_limits(limits: str) -> None:
             "give what sacctmgr -P show assoc and qos print (--limits)",
         )
         return
-    found = read_slurm_limits(limits)
-    for guess in found.guesses:
+    site_limits = read_slurm_limits(limits)
+    for guess in site_limits.guesses:
         say("note", guess)
-    if not found.associations:
+    if not site_limits.associations:
         say("note", f"{limits} has no associations: all accounts lie below the root with equal shares")
-    if found.passed:
-        say("note", f"{limits} has limits that slurm does not hold: {', '.join(found.passed[:10])}")
+    if site_limits.passed:
+        say("note", f"{limits} has limits that slurm does not hold: {', '.join(site_limits.passed[:10])}")
 
 
 def say_of_reservations(reservations: Iterable[SlurmReservation]) -> None:

@@ -96,9 +96,9 @@ class SlurmMoment:
         """
         running = {since.id for since in self.state.running}
         ids = [id_ for id_ in self.workload.columns.texts() if id_ not in running]
-        found = next((id_ for id_ in ids if id_ == job or id_.startswith(f"{job}_")), None)
-        if found is not None:
-            return found
+        first_id = next((id_ for id_ in ids if id_ == job or id_.startswith(f"{job}_")), None)
+        if first_id is not None:
+            return first_id
         if job in running:
             raise InputError(f"job {job}: expected one that waits, got one that runs")
         held = self.held(job)

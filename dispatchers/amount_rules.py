@@ -132,9 +132,9 @@ class PowerCap(AmountRule):
 def amount_rules(machine: Machine) -> tuple[AmountRule, ...]:
     """Return the machine's rules on amounts of the whole machine."""
     rules = machine.rules
-    found: list[AmountRule] = [RunningLimit(limit) for limit in rules.limits]
+    limits: list[AmountRule] = [RunningLimit(limit) for limit in rules.limits]
     if rules.licences:
-        found.append(LicencesLeft(rules.licences))
+        limits.append(LicencesLeft(rules.licences))
     if rules.power is not None and rules.power.caps:
-        found.append(PowerCap(rules.power))
-    return tuple(found)
+        limits.append(PowerCap(rules.power))
+    return tuple(limits)

@@ -65,7 +65,7 @@ def slots_on(placement: Sequence[int] | Placement, factors: Sequence[int]) -> li
     nodes, counts = np.unique(np.asarray(placement), return_counts=True)
     left = dict(zip(nodes.tolist(), counts.tolist(), strict=True))
     order = sorted(range(len(factors)), key=lambda slot: (-factors[slot], slot))
-    found: dict[int, int] = {}
+    node_of: dict[int, int] = {}
 
     def fill(place: int) -> bool:
         if place == len(order):
@@ -76,10 +76,10 @@ def slots_on(placement: Sequence[int] | Placement, factors: Sequence[int]) -> li
             if units >= factors[slot] and units not in tried:
                 tried.add(units)
                 left[node] -= factors[slot]
-                found[slot] = node
+                node_of[slot] = node
                 if fill(place + 1):
                     return True
                 left[node] += factors[slot]
         return False
 
-    return [found[slot] for slot in range(len(factors))] if sum(factors) == counts.sum() and fill(0) else None
+    return [node_of[slot] for slot in range(len(factors))] if sum(factors) == counts.sum() and fill(0) else None

@@ -193,8 +193,8 @@ class Overlay(ProfileSearch):
         """Return the first start of slots of no job, ``None`` without one."""
         self._ask(nodes, demand, seconds, seconds)
         self._need({})
-        found = self._earliest(self.now, None)
-        return None if found is None else found[0]
+        fit = self._earliest(self.now, None)
+        return None if fit is None else fit[0]
 
     def earlier(
         self, booking: Booking, after: int, before: int | None = None, own: bool = True
@@ -419,9 +419,9 @@ class Overlay(ProfileSearch):
             return int(earliest_of(self._amount, units, seconds, after, before, start))
         _, start, end, _ = self._booked[own.row]
         self._add_units(max(start, self.now), end, units)
-        found = int(earliest_of(self._amount, units, seconds, after, before, NEVER))
+        first_start = int(earliest_of(self._amount, units, seconds, after, before, NEVER))
         self._add_units(max(start, self.now), end, -units)
-        return found
+        return first_start
 
     def _ask(self, nodes: int, demand: tuple[int, ...], seconds: int, bound: int, layout: Layout = ANY_LAYOUT) -> None:
         memory = self._asks.memory  # One job. Single numbers are set faster than slices.

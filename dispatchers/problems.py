@@ -178,6 +178,6 @@ def held(running: Sequence[Running], now: int, capacity: IntArray, *, pooled: bo
     # One row per node of each job, with its slots there.
     places = np.concatenate([np.zeros(0, dtype=np.int64), *(jobs[row].placement for row in rows.tolist())])
     job = np.repeat(np.arange(len(rows)), jobs.nodes[rows])
-    found, slots = np.unique(job * len(capacity) + places, return_counts=True)
-    job, node = np.divmod(found, len(capacity))
-    return Held(np.zeros(len(found), dtype=np.int64), ends[job], node, demand[job] * slots[:, None])
+    keys, slots = np.unique(job * len(capacity) + places, return_counts=True)
+    job, node = np.divmod(keys, len(capacity))
+    return Held(np.zeros(len(keys), dtype=np.int64), ends[job], node, demand[job] * slots[:, None])

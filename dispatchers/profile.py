@@ -193,9 +193,9 @@ class Profile(ProfileSearch):
         if len(behind) and self._behind is not None and entries == behind[1:]:
             return self._start(queue.entries, self._queue_asks(), self._behind[1:], skip, keep_amounts)
         places = self._queue_places()
-        found = [places.get(id(job), -1) for job in entries]
-        if min(found) >= 0:
-            return self._start(queue.entries, self._queue_asks(), np.array(found), skip, keep_amounts)
+        positions = [places.get(id(job), -1) for job in entries]
+        if min(positions) >= 0:
+            return self._start(queue.entries, self._queue_asks(), np.array(positions), skip, keep_amounts)
         return self._start(entries, self._asks_of(entries), np.arange(len(entries)), skip, keep_amounts)
 
     def keep(self, job: Waiting, at: int | None = None, shape: int | None = None, seconds: int | None = None) -> None:
@@ -228,8 +228,8 @@ class Profile(ProfileSearch):
         if at is None:
             self._keep(asks, place, -1)  # Its start is often not needed.
             return
-        found = self._earliest(one_of(asks, place), at, at + 1)
-        if found is None:
+        fit = self._earliest(one_of(asks, place), at, at + 1)
+        if fit is None:
             raise ValueError(f"job {job.id}: keep: does not fit at {at}; ask earliest(job) for a start")
         self._keep(asks, place, at)
         self._horizon = max(self._horizon, at + int(max(asks.seconds[place], asks.bound[place])))
@@ -259,11 +259,11 @@ class Profile(ProfileSearch):
         if kept is None or last < 0 or kept.at[last] >= 0:
             return
         kept.number[0] = last
-        found = self._earliest(one_of(kept.asks, last), self.now, NEVER)
-        if found is not None:
-            kept.at[last] = found[0]
+        fit = self._earliest(one_of(kept.asks, last), self.now, NEVER)
+        if fit is not None:
+            kept.at[last] = fit[0]
             kept.number[0] = last + 1
-            self._horizon = max(self._horizon, found[0] + int(max(kept.asks.seconds[last], kept.asks.bound[last])))
+            self._horizon = max(self._horizon, fit[0] + int(max(kept.asks.seconds[last], kept.asks.bound[last])))
 
     def take(
         self, job: Waiting, start: int, placement: Placement, shape: int | None = None, seconds: int | None = None

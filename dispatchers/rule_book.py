@@ -213,21 +213,21 @@ class RuleBook:
     def uses(self, job: Waiting | Running) -> dict[Key, int]:
         """Return the shared amounts of a job by key. Kept per job."""
         key = job.order, job.nodes, job.demand
-        found = self._uses.get(key)
-        if found is None:
-            found = self._uses[key] = self.ask(job.job)
-        return found
+        uses = self._uses.get(key)
+        if uses is None:
+            uses = self._uses[key] = self.ask(job.job)
+        return uses
 
     def ask(self, request: JobView) -> dict[Key, int]:
         """Return the shared amounts of a request by key."""
-        found = {}
+        uses = {}
         for place, part in enumerate(self.parts):
             for what, amount in part.uses(request).items():
                 if amount:
-                    found[place, what] = amount
+                    uses[place, what] = amount
                     if (place, what) not in self.most:
                         self.most[place, what] = part.most(what)
-        return found
+        return uses
 
     def shared(self, state: StateView) -> Shared:
         """Return the shared amounts at a decision."""
@@ -244,8 +244,8 @@ class RuleBook:
 
     def reserved_until(self, name: str, now: int) -> int | None:
         """Return the end of the present window of a reservation. ``None`` if it is not on."""
-        found = self.named.get(name) if name else None
-        return None if found is None else next((end for _, end in found.windows(now, now + 1)), None)
+        reservation = self.named.get(name) if name else None
+        return None if reservation is None else next((end for _, end in reservation.windows(now, now + 1)), None)
 
     def horizon(self) -> int:
         """Return how far ahead a start is searched, seconds."""
@@ -255,10 +255,10 @@ class RuleBook:
 
     def closed(self, now: int, until: int) -> ClosedRows:
         """Return the closed nodes from now on, up to a time at least."""
-        found = self._closed
-        if found is None or not found.since <= now < found.valid or found.until < until:
-            found = self._closed = self._ahead(now, now + 2 * (until - now))
-        return found
+        closed_rows = self._closed
+        if closed_rows is None or not closed_rows.since <= now < closed_rows.valid or closed_rows.until < until:
+            closed_rows = self._closed = self._ahead(now, now + 2 * (until - now))
+        return closed_rows
 
     def closures(self, now: int, until: int) -> list[Closure]:
         """Return the closures that begin before a time and end after now, those of floating reservations as well."""
@@ -267,8 +267,8 @@ class RuleBook:
 
     def closes_before(self, now: int, until: int) -> bool:
         """Return whether any nodes close before a time, or are closed now."""
-        found = self.closed(now, until)
-        return bool(((found.begin < until) & (found.end > now)).any())
+        closed_rows = self.closed(now, until)
+        return bool(((closed_rows.begin < until) & (closed_rows.end > now)).any())
 
     def _ahead(self, now: int, until: int) -> ClosedRows:
         count = self.machine.nodes
@@ -323,13 +323,13 @@ class RuleBook:
 
     def next_change(self, now: int) -> int | None:
         """Return when nodes open or a limit rises next, ``None`` if never."""
-        found: list[int] = []
+        changes: list[int] = []
         for rule in self.closing:
             every = getattr(rule, "every", None) or rule.end
             ends = (closure.end for closure in rule.closures(self.machine.nodes, now, max(now + every + 1, rule.end)))
-            found += [next((end for end in ends if end > now), NEVER)]
-        found += [rise for part in self.parts if (rise := part.next_rise(now)) is not None]
-        least = min(found, default=NEVER)
+            changes += [next((end for end in ends if end > now), NEVER)]
+        changes += [rise for part in self.parts if (rise := part.next_rise(now)) is not None]
+        least = min(changes, default=NEVER)
         return None if least == NEVER else least
 
 

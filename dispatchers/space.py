@@ -120,11 +120,11 @@ class NodeSpace:
         self._counts.clear()
 
     def _count(self, demand: tuple[int, ...]) -> tuple[IntArray, int]:
-        found = self._counts.get(demand)
-        if found is None:
+        slots = self._counts.get(demand)
+        if slots is None:
             counts = count_slots(self.free, demand)
-            found = self._counts[demand] = counts, int(_ones(len(counts)).dot(counts))
-        return found
+            slots = self._counts[demand] = counts, int(_ones(len(counts)).dot(counts))
+        return slots
 
 
 #: Free amounts, to fill with jobs one after another.

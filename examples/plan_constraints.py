@@ -81,8 +81,8 @@ class Apart(PlanConstraint):
             plan.model.add(sum(here) + sum(node in job.nodes for job in running) <= 1)
 
     def holds(self, plan):
-        found = [jobs[job] for job in self.pair for jobs in (plan.jobs, plan.running) if job in jobs]
-        return len(found) < 2 or not set(found[0].nodes) & set(found[1].nodes)
+        pair = [jobs[job] for job in self.pair for jobs in (plan.jobs, plan.running) if job in jobs]
+        return len(pair) < 2 or not set(pair[0].nodes) & set(pair[1].nodes)
 
 
 class PowerProfile(PlanConstraint):

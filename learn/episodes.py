@@ -194,8 +194,8 @@ class Episodes:
     def units(self) -> IntArray:
         """Units of the primary resource of each job, shape (jobs,)."""
         machine = self.workload.machine
-        found: IntArray = self.workload.columns.amounts(machine.resources[machine.primary])
-        return found
+        units: IntArray = self.workload.columns.amounts(machine.resources[machine.primary])
+        return units
 
     @cached_property
     def capacity(self) -> int:

@@ -224,9 +224,9 @@ class PolicyDispatcher:
     def _predict(self, observation: NDArray[np.float32], mask: BoolArray) -> Any:
         model: Any = self.policy
         masks = {"action_masks": mask} if self._masks else {}
-        found = model.predict(observation, deterministic=True, **masks)
+        output = model.predict(observation, deterministic=True, **masks)
         # Models of Stable-Baselines3 also return a hidden state.
-        return np.asarray(found[0] if isinstance(found, tuple) else found).reshape(-1)[:1].item()
+        return np.asarray(output[0] if isinstance(output, tuple) else output).reshape(-1)[:1].item()
 
     def _check_spaces(self) -> None:
         """Raise an error if a model has other spaces than the environment."""
@@ -264,5 +264,5 @@ class PolicyFile(PolicyDispatcher):
     """
 
     def __init__(self, path: str = "") -> None:
-        found = load_policy(path or TRAINED)
-        super().__init__(found.policy, found.rules)
+        content = load_policy(path or TRAINED)
+        super().__init__(content.policy, content.rules)

@@ -145,16 +145,16 @@ class Simulations(ABC):
         """Return the reward of an episode."""
         outcome = self.outcome(place)
         if callable(self._reward):
-            found = self._reward(outcome.result)
+            reward = self._reward(outcome.result)
         else:
             name = self._reward.removeprefix("-")
             quick = self._terminal(place, name)
             value = outcome.get(name, float("nan")) if quick is None else quick
-            found = -value if self._reward.startswith("-") else value
-        if not is_number(found):
+            reward = -value if self._reward.startswith("-") else value
+        if not is_number(reward):
             first = self.first[place]
-            raise InputError(f"environment: reward: expected a number, got {shown(found)} in the episode from {first}")
-        return float(found)
+            raise InputError(f"environment: reward: expected a number, got {shown(reward)} in the episode from {first}")
+        return float(reward)
 
     def choose(self, place: int, action: Any) -> None:
         """Take an action for the next call of :meth:`act`.

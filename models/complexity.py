@@ -112,8 +112,8 @@ def growth(complexity: str, sizes: ArrayLike) -> FloatArray:
     """Return g(n) of a class at sizes n >= 0."""
     power, logarithm = COMPLEXITIES[complexity]
     n = np.asarray(sizes, dtype=np.float64)
-    found: FloatArray = n**power * np.log1p(n) ** logarithm
-    return found
+    values: FloatArray = n**power * np.log1p(n) ** logarithm
+    return values
 
 
 def fit_complexity(sizes: ArrayLike, times: ArrayLike) -> ComplexityFit:
@@ -196,8 +196,8 @@ def _tied(errors: FloatArray, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
     least = int(np.where(allowed, errors.mean(axis=1), np.inf).argmin())
     difference = errors - errors[least]
     chance = TIE * difference.std(axis=1, ddof=1) / np.sqrt(errors.shape[1])
-    found: NDArray[np.bool_] = allowed & (difference.mean(axis=1) <= chance)
-    return found
+    ties: NDArray[np.bool_] = allowed & (difference.mean(axis=1) <= chance)
+    return ties
 
 
 def _correlation(one: FloatArray, other: FloatArray) -> float:

@@ -26,13 +26,13 @@ def errors_beyond(errors: FloatArray, least: FloatArray, last: FloatArray, rng: 
         Draws.
     """
     known = np.sort(errors)
-    found = np.array(last, dtype=np.float64)
+    samples = np.array(last, dtype=np.float64)
     drawn: list[float] = []
     for place in np.argsort(-least, kind="stable").tolist():
         first = int(np.searchsorted(known, least[place], side="right"))
         ended = len(known) - first
         if ended + len(drawn):
             chosen = int(rng.integers(ended + len(drawn)))
-            found[place] = known[first + chosen] if chosen < ended else drawn[chosen - ended]
-        drawn.append(float(found[place]))
-    return found
+            samples[place] = known[first + chosen] if chosen < ended else drawn[chosen - ended]
+        drawn.append(float(samples[place]))
+    return samples

@@ -102,8 +102,8 @@ class Empirical:
         return float(job.walltime) if len(past) < self.least else self._one_number(past, job)
 
     def _one_number(self, times: Sequence[int], job: Job) -> float:
-        found = np.mean(times) if self.quantile is None else np.quantile(times, self.quantile, method="higher")
-        return min(float(found), float(job.walltime))
+        prediction = np.mean(times) if self.quantile is None else np.quantile(times, self.quantile, method="higher")
+        return min(float(prediction), float(job.walltime))
 
     def distribution(self, job: Job) -> RunTimes | None:
         """Return the distribution of known run times up to the walltime. ``None`` if they are too few."""

@@ -122,8 +122,8 @@ def create(spec: str | Predictor) -> Predictor:
     InputError
         For an unknown name or key, a bad value, or an object that is not a predictor.
     """
-    found = registry.create(spec) if isinstance(spec, str) else spec
-    call = ", which is a class: call it" if isinstance(found, type) else ""
-    if isinstance(found, type) or not isinstance(found, Predictor):
+    predictor = registry.create(spec) if isinstance(spec, str) else spec
+    call = ", which is a class: call it" if isinstance(predictor, type) else ""
+    if isinstance(predictor, type) or not isinstance(predictor, Predictor):
         raise InputError(f"predictor: expected a name or an object with predict and observe, got {shown(spec)}{call}")
-    return found
+    return predictor

@@ -61,7 +61,9 @@ def regressor(given: Any, loss: str | None) -> Any:
             made = getattr(_package(_OTHERS[given][0], _OTHERS[given][0], f"estimator {given}"), given, None)
         else:
             modules = (import_module(f"sklearn.{name}") for name in _MODULES)
-            made = next((found for module in modules if isinstance(found := getattr(module, given, None), type)), None)
+            made = next(
+                (candidate for module in modules if isinstance(candidate := getattr(module, given, None), type)), None
+            )
         try:
             made = made and made()
         except TypeError:
@@ -114,8 +116,8 @@ def _kind_of(estimator: Any) -> Any:
 
 
 def _options(estimator: Any) -> dict[str, Any]:
-    found: dict[str, Any] = getattr(estimator, "get_params", dict)()
-    return found
+    parameters: dict[str, Any] = getattr(estimator, "get_params", dict)()
+    return parameters
 
 
 def last_of(estimator: Any) -> tuple[str, Any]:
@@ -232,5 +234,5 @@ def predicted(model: Any, table: Any) -> Any:
     if type(model) not in (ensemble.RandomForestRegressor, ensemble.ExtraTreesRegressor):
         return model.predict(table)
     rows = np.asarray(table, dtype=np.float32)
-    found: FloatArray = sum(tree.tree_.predict(rows) for tree in model.estimators_) / len(model.estimators_)
-    return found
+    means: FloatArray = sum(tree.tree_.predict(rows) for tree in model.estimators_) / len(model.estimators_)
+    return means

@@ -219,15 +219,15 @@ class SklearnPredictor:
         """Return what a user should know of the predictions of a simulation."""
         counts, name = self._counts, type(self.estimator).__name__
         asked = counts["predicted"] - counts["early"]
-        found = []
+        notes = []
         if counts["fallback"] > _NOTED * asked:
-            found.append(f"{name} gave no finite number for {counts['fallback']} of {asked} jobs, which got walltimes")
+            notes.append(f"{name} gave no finite number for {counts['fallback']} of {asked} jobs, which got walltimes")
         if counts["predicted"] and not asked:
-            found.append(
+            notes.append(
                 f"{name} was never fitted, and all {counts['predicted']} jobs got walltimes: "
                 f"less than {self.least} jobs (least) had ended"
             )
-        return found
+        return notes
 
     def predict(self, job: Job, now: int) -> float:
         """Return the predicted run time, at most the walltime, seconds."""
@@ -247,15 +247,15 @@ class SklearnPredictor:
             self._counts["early"] += len(jobs)
             return [float(job.walltime) for job in jobs]
         values = self._asked(self.quantile if self._settings else None, rows)
-        found = []
+        predictions = []
         for job, value in zip(jobs, values.tolist(), strict=True):
             if not math.isfinite(value):
                 self._counts["fallback"] += 1
-                found.append(float(job.walltime))
+                predictions.append(float(job.walltime))
                 continue
             self._told[job.id] = value
-            found.append(self._seconds(value + self._shifted(), job))
-        return found
+            predictions.append(self._seconds(value + self._shifted(), job))
+        return predictions
 
     def observe(self, job: Job) -> None:
         """Learn from the run time of an ended job."""
@@ -453,11 +453,13 @@ class SklearnPredictor:
     def _weights_of(self, jobs: Sequence[Job]) -> FloatArray:
         """Return the weight of each job."""
         if callable(self.weights):
-            found = [self.weights(job) for job in jobs]
-            wrong = next((at for at, each in enumerate(found) if not 0 <= each < math.inf), None)
+            job_weights = [self.weights(job) for job in jobs]
+            wrong = next((at for at, each in enumerate(job_weights) if not 0 <= each < math.inf), None)
             if wrong is not None:
-                raise InputError(f"weights: job {jobs[wrong].id}: expected a number >= 0, got {shown(found[wrong])}")
-            return np.array(found, dtype=np.float64)
+                raise InputError(
+                    f"weights: job {jobs[wrong].id}: expected a number >= 0, got {shown(job_weights[wrong])}"
+                )
+            return np.array(job_weights, dtype=np.float64)
         work = np.array([cores_of(job) * max(1, job.runtime) for job in jobs], dtype=np.float64)
         weights: FloatArray = np.log(work) if self.weights == "log-work" else work / work.mean()
         return np.maximum(_LEAST_WEIGHT, weights)
@@ -529,15 +531,17 @@ class SklearnPredictor:
         last = [self._value(math.sqrt(elapsed * max(elapsed, job.walltime)), job) for job, _, elapsed in running]
         most = [self._value(max(elapsed, job.walltime), job) for job, _, elapsed in running]
         rng = np.random.default_rng((self.seed, self._counts["refits"]))
-        found = middle + errors_beyond(errors, least - middle, np.array(last) - middle, rng)
-        return [float(value) for value in np.clip(found, least, most)]
+        targets = middle + errors_beyond(errors, least - middle, np.array(last) - middle, rng)
+        return [float(value) for value in np.clip(targets, least, most)]
 
     def _asked(self, share: float | None, rows: list[list[Any]]) -> FloatArray:
-        found = self._called(self._models[share], "predict", self._table(rows))
-        if found.shape not in ((len(rows),), (len(rows), 1)) or found.dtype.kind not in "fiu":
-            got = f"an array of shape {found.shape} and type {found.dtype}"
-            raise InputError(f"estimator {type(self.estimator).__name__}: expected {len(rows)} numbers, got {got}")
-        values: FloatArray = found.reshape(-1).astype(np.float64)
+        output = self._called(self._models[share], "predict", self._table(rows))
+        if output.shape not in ((len(rows),), (len(rows), 1)) or output.dtype.kind not in "fiu":
+            description = f"an array of shape {output.shape} and type {output.dtype}"
+            raise InputError(
+                f"estimator {type(self.estimator).__name__}: expected {len(rows)} numbers, got {description}"
+            )
+        values: FloatArray = output.reshape(-1).astype(np.float64)
         return values
 
     def _called(self, model: Any, call: str, *given: Any, **named: Any) -> Any:

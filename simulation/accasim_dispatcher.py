@@ -25,7 +25,7 @@ def independent_copy(part: Any) -> Any:
     """Return a deep copy. Functions that close over a copied object, as in BestFit, get its copy."""
     memo: dict[int, Any] = {}
     copied = deepcopy(part, memo)
-    for owner in [found for found in memo.values() if isinstance(found, SchedulerBase | AllocatorBase)]:
+    for owner in [item for item in memo.values() if isinstance(item, SchedulerBase | AllocatorBase)]:
         for name, value in vars(owner).items():
             if isinstance(value, FunctionType) and value.__closure__:
                 held = (cell.cell_contents for cell in value.__closure__)

@@ -101,8 +101,8 @@ class ActionChecks:
             raise ActionError(f"job {job.id}: placement must be {nodes} node indices, got {shown(given)}") from None
         dtype = placement.dtype
         if placement.shape != (nodes,) or dtype.kind not in "iu":
-            found = f"{dtype} of shape {placement.shape}"
-            raise ActionError(f"job {job.id}: placement must be {nodes} node indices, got {found}")
+            description = f"{dtype} of shape {placement.shape}"
+            raise ActionError(f"job {job.id}: placement must be {nodes} node indices, got {description}")
         if dtype != _INT64:
             placement = placement.astype(np.int64)
         # Not max and min: they take ten times as long on a few nodes.

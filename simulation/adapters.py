@@ -143,7 +143,7 @@ class AccaSimScheduler(SchedulerBase):  # type: ignore[misc]
 
     def _running(self, es_dict: Mapping[str, Any]) -> list[Running]:
         assert self._machine is not None
-        found = []
+        runs = []
         for id_ in self.resource_manager.current_allocations:
             event = es_dict[id_]
             job = job_of(event)
@@ -153,9 +153,9 @@ class AccaSimScheduler(SchedulerBase):  # type: ignore[misc]
                 JobView(job, self._machine), event.start_time, placement, self._machine.demand(job.per_node), order
             )
             run.predicted_end = event.start_time + max(1, int(event.expected_duration))
-            found.append(run)
-        found.sort(key=lambda run: run.predicted_end)
-        return found
+            runs.append(run)
+        runs.sort(key=lambda run: run.predicted_end)
+        return runs
 
 
 class AccaSimPredictor(AdditionalData):  # type: ignore[misc]

@@ -88,16 +88,16 @@ def _laid_out(engine: Engine, jobs: dict[str, SimulatedJob], unknown: list[Runni
     order = [since for since in unknown if since.id in jobs]
     for _ in range(len(order) + 1):
         free = engine.mapper.cycle.nodes.shown.copy()
-        found: dict[str, tuple[int, ...]] = {}
+        placements: dict[str, tuple[int, ...]] = {}
         for since in order:
             asks = engine.mapper.decisions.checks.requested(jobs[since.id], since.shape)
             nodes = _room(free, asks)
             if len(nodes) < asks.nodes:
                 break
             np.subtract.at(free, list(nodes), asks.demand)
-            found[since.id] = nodes
+            placements[since.id] = nodes
         else:
-            return [replace(since, placement=found.get(since.id)) for since in unknown]
+            return [replace(since, placement=placements.get(since.id)) for since in unknown]
         order.insert(0, order.pop(order.index(since)))
     return unknown
 

@@ -111,14 +111,14 @@ class Arrivals:
     def event(self, job: Job, order: int) -> SimulatedJob | None:
         """Return a job in the form of the simulator; ``None`` if it is recorded as rejected."""
         machine = self.recorder.workload.machine
-        found = self._known.get(job.per_node)
-        if found is None:
+        room_and_demand = self._known.get(job.per_node)
+        if room_and_demand is None:
             room = room_for(machine, job.per_node)
-            found = self._known[job.per_node] = room, machine.demand(job.per_node) if room >= 0 else ()
-        fits = job.nodes <= found[0]
+            room_and_demand = self._known[job.per_node] = room, machine.demand(job.per_node) if room >= 0 else ()
+        fits = job.nodes <= room_and_demand[0]
         if fits and (job.within or job.slots):
             fits = lies_on(machine, job)
-        event = SimulatedJob(job, order, found[1]) if fits else None
+        event = SimulatedJob(job, order, room_and_demand[1]) if fits else None
         if job.shapes:
             fitting = fitting_requests(job, machine)
             self.recorder.dropped_shapes += len(job.shapes) - sum(place >= 0 for place in fitting)

@@ -69,11 +69,11 @@ class Forecasts:
         many = self._many
         if many is None or len(jobs) < 2:
             return None
-        found = self._asked("predict_many", lambda _: list(many(jobs, now)), jobs[0], now)
-        if len(found) != len(jobs):
+        predictions = self._asked("predict_many", lambda _: list(many(jobs, now)), jobs[0], now)
+        if len(predictions) != len(jobs):
             expected = f"predict_many must return {len(jobs)} predictions, one per job"
-            raise SimulationError(f"{self._where(jobs[0], now)}: {expected}, got {len(found)}")
-        return [self._whole(predicted, job, now) for predicted, job in zip(found, jobs, strict=True)]
+            raise SimulationError(f"{self._where(jobs[0], now)}: {expected}, got {len(predictions)}")
+        return [self._whole(predicted, job, now) for predicted, job in zip(predictions, jobs, strict=True)]
 
     def _whole(self, predicted: Any, job: Job, now: int) -> int:
         if not is_real(predicted) or not 0 <= predicted <= LONGEST:

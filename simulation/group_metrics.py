@@ -45,8 +45,8 @@ def group_columns(workload: Workload, jobs: pd.DataFrame, attempts: pd.DataFrame
     least = np.minimum(groups, 1)
     concerned = last & (groups[rows] > 1)
     if concerned.any():
-        found = _least(workload, attempts.iloc[order], rows, concerned)
-        least[rows[concerned]] = found[concerned]
+        fewest = _least(workload, attempts.iloc[order], rows, concerned)
+        least[rows[concerned]] = fewest[concerned]
     return {"groups": groups, "least_groups": least}
 
 
@@ -129,15 +129,15 @@ def group_metrics(result: Any) -> dict[str, float]:
     jobs = result.jobs
     groups = jobs["groups"].to_numpy()
     started = groups > 0
-    found: dict[str, float] = {"groups_mean": float(groups[started].mean()) if started.any() else float("nan")}
+    numbers: dict[str, float] = {"groups_mean": float(groups[started].mean()) if started.any() else float("nan")}
     for row, name in enumerate(names[1:], 1):
         there = _groups_of(jobs["placement"].tolist(), labels[row])
-        found[f"groups_mean_{name}"] = float(there[started].mean()) if started.any() else float("nan")
+        numbers[f"groups_mean_{name}"] = float(there[started].mean()) if started.any() else float("nan")
     crossed = int(((groups > 1) & (jobs["least_groups"].to_numpy() == 1)).sum())
-    found["crossed"] = crossed
-    found["crossed_share"] = crossed / int(started.sum()) if started.any() else float("nan")
-    found["fragmentation"] = _fragmentation(result.attempts, labels[0])
-    return found
+    numbers["crossed"] = crossed
+    numbers["crossed_share"] = crossed / int(started.sum()) if started.any() else float("nan")
+    numbers["fragmentation"] = _fragmentation(result.attempts, labels[0])
+    return numbers
 
 
 def _fragmentation(attempts: pd.DataFrame, labels: IntArray) -> float:

@@ -57,10 +57,10 @@ def check(workload: Workload, result: Result, constraints: Sequence[SiteConstrai
     if not (isinstance(workload, Workload) and isinstance(result, Result)):
         given = f"{type(workload).__name__} and {type(result).__name__}"
         raise InputError(f"check: expected a Workload and then a Result, got {given}")
-    found = list(violations(workload, result, constraints))
-    if found:
-        more = f"\n... and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-        raise InvariantError("\n".join(found[:_SHOWN]) + more)
+    messages = list(violations(workload, result, constraints))
+    if messages:
+        more = f"\n... and {len(messages) - _SHOWN} more" if len(messages) > _SHOWN else ""
+        raise InvariantError("\n".join(messages[:_SHOWN]) + more)
 
 
 def violations(

@@ -91,8 +91,8 @@ def _eligible(jobs: pd.DataFrame) -> pd.Series[int]:
 
 def bounded_slowdown(turnaround: Floats, run: Floats) -> Floats:
     """Return max(1, T / max(r, 10 s)) of turnarounds and run times, seconds."""
-    found: Floats = np.maximum(1.0, turnaround / np.maximum(run, BOUND))
-    return found
+    slowdown: Floats = np.maximum(1.0, turnaround / np.maximum(run, BOUND))
+    return slowdown
 
 
 def summarize(result: Records) -> dict[str, float]:
@@ -174,8 +174,8 @@ def used_between(attempts: pd.DataFrame, capacity: int, begin: int, end: int) ->
 def _plugged_in(name: str, result: Records, known: Mapping[str, float]) -> dict[str, float]:
     """Return the numbers of a registered metric, if they have new names."""
     try:
-        found = dict(metrics.factory(name)(result))
-        numbers = {str(key): float(value) for key, value in found.items()}
+        values = dict(metrics.factory(name)(result))
+        numbers = {str(key): float(value) for key, value in values.items()}
     except Exception as error:  # a third party's function may raise any error
         raise InputError(f"metric {name!r}: {type(error).__name__}: {error}") from error
     taken = sorted(known.keys() & numbers.keys())
@@ -236,8 +236,8 @@ def workflow_makespans(result: Records) -> dict[str, float]:
     whole = ran.groupby(jobs["workflow"]).all()
     grouped = jobs.groupby("workflow")
     makespan = (grouped["end"].max() - grouped["submit"].min())[whole].to_numpy(dtype=float)
-    found = {f"workflow_makespan_{name}": value for name, value in _statistics(makespan).items()}
-    return {"workflows": len(makespan), "workflows_broken": int((~whole).sum()), **found}
+    makespans = {f"workflow_makespan_{name}": value for name, value in _statistics(makespan).items()}
+    return {"workflows": len(makespan), "workflows_broken": int((~whole).sum()), **makespans}
 
 
 def energy(result: Records) -> dict[str, float]:
@@ -319,17 +319,17 @@ def on_demand_metrics(result: Records) -> dict[str, float]:
     stays = attempts[attempts["id"].isin(set(batch["id"]))]
     outcome = stays["outcome"]
     lost = (stays["end"] - stays["start"] - stays["useful"]) * stays["nodes"] / 3600
-    found: dict[str, float] = {"on_demand_jobs": len(urgent)}
-    found |= {f"delay_{name}": value for name, value in _statistics(delay[started]).items()}
-    found |= {"missed": missed, "missed_share": missed / int((due >= 0).sum()) if (due >= 0).any() else float("nan")}
-    found |= {"evictions_killed": int((outcome == "killed").sum())}
-    found |= {"evictions_checkpointed": int((outcome == "checkpointed").sum()), "lost_node_hours": float(lost.sum())}
-    found |= {"lost_node_hours_killed": float(lost[outcome == "killed"].sum())}
+    numbers: dict[str, float] = {"on_demand_jobs": len(urgent)}
+    numbers |= {f"delay_{name}": value for name, value in _statistics(delay[started]).items()}
+    numbers |= {"missed": missed, "missed_share": missed / int((due >= 0).sum()) if (due >= 0).any() else float("nan")}
+    numbers |= {"evictions_killed": int((outcome == "killed").sum())}
+    numbers |= {"evictions_checkpointed": int((outcome == "checkpointed").sum()), "lost_node_hours": float(lost.sum())}
+    numbers |= {"lost_node_hours_killed": float(lost[outcome == "killed"].sum())}
     metrics = job_metrics(batch)
     for name in ("wait", "turnaround", "slowdown", "bounded_slowdown"):
         values = _statistics(metrics[name].to_numpy())
-        found |= {f"batch_{name}_{statistic}": value for statistic, value in values.items()}
-    return found
+        numbers |= {f"batch_{name}_{statistic}": value for statistic, value in values.items()}
+    return numbers
 
 
 def _classes(metrics: pd.DataFrame) -> list[tuple[str, NDArray[np.bool_]]]:

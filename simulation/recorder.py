@@ -223,13 +223,13 @@ def _submissions(submit: IntArray, end: IntArray, links: Mapping[int, Sequence[L
 
     A job that was rejected before was submitted at its rejection.
     """
-    found = submit.copy()
+    submissions = submit.copy()
     for place, listed in links.items():
         for link in listed:
             if link.condition == REACT and end[link.parent] >= 0:
                 at = end[link.parent] + link.delay
-                found[place] = min(at, end[place]) if end[place] >= 0 else at
-    return found
+                submissions[place] = min(at, end[place]) if end[place] >= 0 else at
+    return submissions
 
 
 def _lives(
@@ -290,8 +290,8 @@ def sequential_work(jobs: JobColumns, primary: str) -> IntArray:
 
 def _of_last(values: IntArray, last: IntArray, otherwise: int) -> IntArray:
     """Return the values of the last attempt of every job, and `otherwise` for a job without one."""
-    found: IntArray = np.append(values, otherwise)[last]
-    return found
+    last_values: IntArray = np.append(values, otherwise)[last]
+    return last_values
 
 
 def _sums(order: IntArray, amounts: IntArray, count: int) -> IntArray:

@@ -432,15 +432,15 @@ def _watts(workload: Workload, attempts: pd.DataFrame) -> FloatArray | None:
         return None
     place = {id_: row for row, id_ in enumerate(workload.columns.texts())}
     rows = np.array([place[id_] for id_ in attempts["id"].tolist()], dtype=np.int64)
-    found = np.full(len(attempts), np.nan) if known is None else known[rows]
+    watts = np.full(len(attempts), np.nan) if known is None else known[rows]
     if power is None:
-        return found
+        return watts
     jobs = workload.jobs
-    for row in np.flatnonzero(np.isnan(found)).tolist():
+    for row in np.flatnonzero(np.isnan(watts)).tolist():
         at = int(attempts["shape"].iloc[row])
         nodes, per_node, _ = units_of(jobs[rows[row]].on_shape(None if at < 0 else at))
-        found[row] = power.of(nodes, per_node)
-    return found
+        watts[row] = power.of(nodes, per_node)
+    return watts
 
 
 def _recorded_watts(workload: Workload) -> FloatArray | None:
@@ -448,14 +448,14 @@ def _recorded_watts(workload: Workload) -> FloatArray | None:
     records = workload.records
     if records is None or not {"power", "energy"} & set(records.columns):
         return None
-    found = np.full(len(workload), np.nan)
+    mean_power = np.full(len(workload), np.nan)
     if "energy" in records:
         joules = pd.to_numeric(records["energy"], errors="coerce").to_numpy(dtype=float)
-        found = np.where(joules > 0, joules / np.maximum(workload.columns.runtime, 1), np.nan)
+        mean_power = np.where(joules > 0, joules / np.maximum(workload.columns.runtime, 1), np.nan)
     if "power" in records:
         watts = pd.to_numeric(records["power"], errors="coerce").to_numpy(dtype=float)
-        found = np.where(watts > 0, watts, found)
-    return None if np.isnan(found).all() else found
+        mean_power = np.where(watts > 0, watts, mean_power)
+    return None if np.isnan(mean_power).all() else mean_power
 
 
 def _timings(recorder: Recorder, seconds: float) -> pd.DataFrame:

@@ -42,9 +42,9 @@ class Cut:
         text = text.strip()
         if text in ("0", "none"):
             return cls()
-        found = _WRITTEN.fullmatch(text)
+        match = _WRITTEN.fullmatch(text)
         try:
-            amount, unit = (float(found[1]), found[2][:3]) if found else (seconds_of(text), "s")
+            amount, unit = (float(match[1]), match[2][:3]) if match else (seconds_of(text), "s")
         except ValueError:
             raise InputError(f"expected {EXPECTED}, got {shown(text)}") from None
         if text.isdecimal() or (unit == "%" and amount > 100) or (unit == "job" and not float(amount).is_integer()):

@@ -108,11 +108,11 @@ class WatchedPredictor(HonestPredictor):
 
     def _predict_many(self, jobs: Sequence[Job], now: int) -> list[float]:
         """Run the predictor for jobs of one instant. Raise if it returns another number of valid times."""
-        found = super()._predict_many(jobs, now)
-        if len(found) != len(jobs):
-            got = f"expected {len(jobs)} predictions, one per job, got {len(found)}"
-            raise AssertionError(f"{self._where}: predict_many at t={now}: {got}")
-        return [self._checked(job, predicted) for job, predicted in zip(jobs, found, strict=True)]
+        predictions = super()._predict_many(jobs, now)
+        if len(predictions) != len(jobs):
+            problem = f"expected {len(jobs)} predictions, one per job, got {len(predictions)}"
+            raise AssertionError(f"{self._where}: predict_many at t={now}: {problem}")
+        return [self._checked(job, predicted) for job, predicted in zip(jobs, predictions, strict=True)]
 
     def _checked(self, job: Job, predicted: float) -> float:
         if not (is_real(predicted) and math.isfinite(predicted) and predicted >= 0):
@@ -132,8 +132,8 @@ class WatchedPredictor(HonestPredictor):
             law = with_cdf(law)
             low, high = law.support()
             if not 0 <= low <= high or float(law.cdf(high)) < 1:
-                found = f"{low}..{high} with {law.cdf(high)} of the mass"
-                raise AssertionError(f"{self._where}: job {job.id}: a distribution must lie above 0, got {found}")
+                support = f"{low}..{high} with {law.cdf(high)} of the mass"
+                raise AssertionError(f"{self._where}: job {job.id}: a distribution must lie above 0, got {support}")
         return law
 
     def _hidden(self, job: Job) -> Job:

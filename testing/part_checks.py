@@ -175,9 +175,9 @@ def assert_same_records(first: Result, second: Result, where: str = "two runs") 
         With the first difference: table, column, row, both values.
     """
     for table in ("jobs", "attempts", "decisions"):
-        found = _difference(getattr(first, table), getattr(second, table))
-        if found:
-            raise AssertionError(f"{where} differ in {table}: {found}")
+        difference = _difference(getattr(first, table), getattr(second, table))
+        if difference:
+            raise AssertionError(f"{where} differ in {table}: {difference}")
 
 
 def _difference(first: pd.DataFrame, second: pd.DataFrame) -> str:

@@ -43,9 +43,9 @@ def workflows(links: Mapping[int, Sequence[Link]], jobs: int) -> IntArray:
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(jobs, jobs))
     _, labels = connected_components(graph, directed=False)
     connected = np.unique(pairs)
-    found = np.full(jobs, -1, dtype=np.int64)
-    found[connected] = pd.factorize(labels[connected])[0]
-    return found
+    numbers = np.full(jobs, -1, dtype=np.int64)
+    numbers[connected] = pd.factorize(labels[connected])[0]
+    return numbers
 
 
 def links(columns: JobColumns) -> dict[int, tuple[Link, ...]]:
@@ -70,16 +70,16 @@ def links(columns: JobColumns) -> dict[int, tuple[Link, ...]]:
                 tasks.setdefault(array.partition("%")[0], []).append(place)
     waiting = [place for place, code in enumerate(columns.depends.codes.tolist()) if columns.depends.values[code]]
     singletons = _singletons(columns)
-    found: dict[int, tuple[Link, ...]] = {}
+    dependencies: dict[int, tuple[Link, ...]] = {}
     for place in waiting:
         listed: list[Link] = []
         for other, condition, *delay in columns.depends.values[columns.depends.codes[place]]:
             single = condition == "singleton"
             parents = singletons.get(place, ()) if single else _parents(ids, places, tasks, place, other, condition)
             listed += [Link(parent, _SAME.get(condition, condition), *(delay or (0,))) for parent in parents]
-        found[place] = tuple(listed)
-    _refuse_cycles(ids, found)
-    return found
+        dependencies[place] = tuple(listed)
+    _refuse_cycles(ids, dependencies)
+    return dependencies
 
 
 def _parents(
@@ -116,20 +116,22 @@ def _singletons(columns: JobColumns) -> dict[int, Sequence[int]]:
     if not single:
         return {}
     before: dict[tuple[str, str], list[int]] = {}
-    found: dict[int, Sequence[int]] = {}
+    singletons: dict[int, Sequence[int]] = {}
     rows = zip(columns.user.each(), columns.name.each(), columns.depends.codes.tolist(), strict=False)
     for place, (user, name, code) in enumerate(rows):
         same = before.setdefault((user, name), [])
         if code in single:
-            found[place] = tuple(same)
+            singletons[place] = tuple(same)
             same.clear()
         same.append(place)
-    return found
+    return singletons
 
 
-def _refuse_cycles(ids: Sequence[str], found: Mapping[int, tuple[Link, ...]]) -> None:
+def _refuse_cycles(ids: Sequence[str], dependencies: Mapping[int, tuple[Link, ...]]) -> None:
     """Raise an error if jobs depend on each other."""
-    left = {place: {link.parent for link in listed if link.parent in found} for place, listed in found.items()}
+    left = {
+        place: {link.parent for link in listed if link.parent in dependencies} for place, listed in dependencies.items()
+    }
     children: dict[int, list[int]] = {}
     for place, parents in left.items():
         for parent in parents:

@@ -203,15 +203,15 @@ def expected_waits(workload: Workload) -> dict[str, float]:
         If the trace has no waits. Generated traces have none.
     """
     waits = workload.recorded_waits
-    found: dict[str, float] = {}
+    mean_waits: dict[str, float] = {}
     if waits is not None:
         known = ~np.isnan(waits)
         queues = workload.columns.queue.take(known).categories()
         waits = waits[known]
-        found = {queue: max(1.0, float(waits[queues == queue].mean())) for queue in queues.categories}
-    if not found:
+        mean_waits = {queue: max(1.0, float(waits[queues == queue].mean())) for queue in queues.categories}
+    if not mean_waits:
         raise InputError(f"{workload.provenance.source or 'workload'}: no recorded waits to measure ewt from")
-    return found
+    return mean_waits
 
 
 def _classes(runtime: FloatArray, work: FloatArray) -> tuple[Share, ...]:

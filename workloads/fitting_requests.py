@@ -101,8 +101,8 @@ def nodes_in_use(workload: Workload) -> IntArray:
     for per_node in {*columns.per_node.values, *shapes, *slots}:
         if room_for(machine, per_node) > 0:
             used |= (kinds >= np.array(machine.demand(per_node))).all(axis=1)
-    found: IntArray = every[used[kind_of.reshape(-1)]]
-    return found if len(found) else every
+    nodes: IntArray = every[used[kind_of.reshape(-1)]]
+    return nodes if len(nodes) else every
 
 
 def on_nodes(workload: Workload, nodes: IntArray) -> Workload:

@@ -50,7 +50,7 @@ def slices_of(where: str, gpu: str, given: Any) -> Counter[str]:
         near = near_name(str(gpu), list(PROFILES))
         raise ValueError(f"{where}: expected a GPU among {', '.join(PROFILES)}, got {shown(gpu)}{near}")
     profiles = PROFILES[gpu]
-    found: Counter[str] = Counter()
+    slices: Counter[str] = Counter()
     if isinstance(given, Mapping):
         given = [f"{count}x{name}" for name, count in given.items()]
     for text in [given] if isinstance(given, str) else given if isinstance(given, Sequence) else [given]:
@@ -59,18 +59,18 @@ def slices_of(where: str, gpu: str, given: Any) -> Counter[str]:
             name = match[2].lower() if match else ""
             if match is None or name not in profiles or match[1] == "0":
                 raise ValueError(f"{where}: expected profiles of {gpu}: {', '.join(profiles)}, got {shown(part)}")
-            found[name] += int(match[1] or 1)
+            slices[name] += int(match[1] or 1)
     most = [max(sizes) for sizes in zip(*profiles.values(), strict=True)]
-    used = [sum(profiles[name][part] * count for name, count in found.items()) for part in range(len(most))]
+    used = [sum(profiles[name][part] * count for name, count in slices.items()) for part in range(len(most))]
     for part, what in enumerate(("processors", "memory")):
         if used[part] > most[part]:
-            told = ", ".join(f"{count}x{name}" for name, count in found.items())
+            told = ", ".join(f"{count}x{name}" for name, count in slices.items())
             raise ValueError(
                 f"{where}: {told} need {used[part]} slices of {what}, and a {gpu} has {most[part]}; leave some out"
             )
-    if not found:
+    if not slices:
         raise ValueError(f"{where}: expected profiles such as 7x1g.5gb, got none; leave out a GPU that is whole")
-    return found
+    return slices
 
 
 def slice_amounts(where: str, gpu: str, gpus: Any) -> tuple[int, Counter[str]]:

@@ -373,13 +373,13 @@ def slot_units(where: str, slots: Sequence[Mapping[str, int]]) -> tuple[Resource
     units = {name: math.gcd(*(slot.get(name, 0) for slot in slots)) for name in names}
     factors = []
     for slot in slots:
-        found = {slot.get(name, 0) // unit for name, unit in units.items()}
-        if len(found) != 1:
+        multiples = {slot.get(name, 0) // unit for name, unit in units.items()}
+        if len(multiples) != 1:
             told = " and ".join(str(dict(each)) for each in slots[:2])
             raise ValueError(
                 f"{where}: slots must be multiples of one amount, as {{'gpu': 8}} and {{'gpu': 4}} are; got {told}"
             )
-        factors.append(found.pop())
+        factors.append(multiples.pop())
     return ResourceMap(units), tuple(factors)
 
 
@@ -400,10 +400,10 @@ def _dependencies(where: str, depends: Any) -> tuple[tuple[Any, ...], ...]:
         If they are no sequence of (id, condition) or (id, condition, delay in seconds).
     """
     try:
-        found = tuple(tuple(each) for each in depends)
+        dependencies = tuple(tuple(each) for each in depends)
     except TypeError:
-        found = (("",),)
-    for each in found:
+        dependencies = (("",),)
+    for each in dependencies:
         right = len(each) in (2, 3) and isinstance(each[0], str) and each[1] in CONDITIONS
         if not right or (not each[0] and each[1] != "singleton"):
             expected = f"(job id, condition) with a condition of {', '.join(CONDITIONS)}"
@@ -411,7 +411,7 @@ def _dependencies(where: str, depends: Any) -> tuple[tuple[Any, ...], ...]:
         delay = each[2] if len(each) == 3 else 0
         if type(delay) is not int or not 0 <= delay <= LONGEST:
             raise ValueError(f"{where}: depends: delay must be a whole number >= 0, got {shown(delay)}")
-    return found
+    return dependencies
 
 
 def _resources(where: str, amounts: Mapping[str, int], what: str = " per_node") -> ResourceMap:

@@ -216,8 +216,8 @@ class JobColumns(Sequence[Job]):
             object.__setattr__(self, name, column)
         for field in fields(self):
             if len(getattr(self, field.name)) != len(self):
-                found = len(getattr(self, field.name))
-                raise InputError(f"jobs: {field.name} must have {len(self)} values, one a job, got {found}")
+                length = len(getattr(self, field.name))
+                raise InputError(f"jobs: {field.name} must have {len(self)} values, one a job, got {length}")
         for name, (least, most) in NUMBERS.items():
             column = getattr(self, name)
             wrong = (column < least) | (column > most)

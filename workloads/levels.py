@@ -33,13 +33,13 @@ def read_levels(given: Any, nodes: int) -> dict[str, tuple[tuple[int, ...], ...]
     """
     if not isinstance(given, Mapping):
         raise ValueError(f"machine: levels must be groups of nodes by name, got {shown(given)}")
-    found = {}
+    levels = {}
     for name, groups in given.items():
         where = f"machine: level {name}"
         if not isinstance(name, str) or not name or not name.isprintable() or name != name.strip():
             raise ValueError(f"machine: levels must have names such as rack, got {shown(name)}")
-        found[name] = _groups(where, groups, nodes)
-    return found
+        levels[name] = _groups(where, groups, nodes)
+    return levels
 
 
 def _groups(where: str, given: Any, nodes: int) -> tuple[tuple[int, ...], ...]:

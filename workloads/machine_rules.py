@@ -220,8 +220,8 @@ class Failures:
         """Yield the closures that are on at `now`, by their end. Later ones are not known then."""
         first = int(np.searchsorted(self._over, now, "right"))
         last = int(np.searchsorted(self._begins, now, "right")) if now < end else first
-        found = [closure for each in self._outages[first:last] for closure in each.closures(machine_nodes, now, end)]
-        yield from sorted(found, key=lambda closure: closure.end)
+        closures = [closure for each in self._outages[first:last] for closure in each.closures(machine_nodes, now, end)]
+        yield from sorted(closures, key=lambda closure: closure.end)
 
     def as_known(self, now: int) -> Failures | None:
         """Return those that have begun by a time. ``None`` if there are none."""
@@ -411,10 +411,10 @@ class MachineRules:
 
     def __post_init__(self) -> None:
         for name, kind in (("reservations", Reservation), ("outages", Outage), ("limits", Limit)):
-            found = _several("machine", self, name)
-            if not all(isinstance(each, kind) for each in found):
-                raise ValueError(f"machine: {name} must be of {kind.__name__}, got {shown(found)}")
-            object.__setattr__(self, name, found)
+            rules = _several("machine", self, name)
+            if not all(isinstance(each, kind) for each in rules):
+                raise ValueError(f"machine: {name} must be of {kind.__name__}, got {shown(rules)}")
+            object.__setattr__(self, name, rules)
         if self.power is not None and not isinstance(self.power, Power):
             raise ValueError(f"machine: power must be of Power, got {shown(self.power)}")
         object.__setattr__(
@@ -479,16 +479,16 @@ class MachineRules:
         several += [
             [each, other] for each in timed for other in timed if near and other is not each and _meet(each, other)
         ]
-        for found in several:
-            names, node = excess(found)
+        for group in several:
+            names, node = excess(group)
             if names:
                 raise ValueError(f"machine: reservations {names} overlap on node {node}")
-        for found in near:  # None of them overlap in the enumerated windows, and no two ever.
-            names, _ = excess(found)
+        for group in near:  # None of them overlap in the enumerated windows, and no two ever.
+            names, _ = excess(group)
             if names:
                 raise ValueError(
                     f"machine: reservations {names}: expected periods that repeat together in {_WINDOWS:,} windows, "
-                    f"got {', '.join(str(each.every) for each in found if each.every)}; change a period or an amount"
+                    f"got {', '.join(str(each.every) for each in group if each.every)}; change a period or an amount"
                 )
         always = [each for each in self.reservations if each.floating and each.begin == 0]
         steady = np.unique(on[times >= again], axis=0)
@@ -519,13 +519,13 @@ class MachineRules:
 
     def is_on(self, name: str, now: int) -> bool:
         """Return whether a reservation of this name contains the time. Without a name, return false."""
-        found = self.reservation(name) if name else None
-        return found is not None and any(found.windows(now, now + 1))
+        reservation = self.reservation(name) if name else None
+        return reservation is not None and any(reservation.windows(now, now + 1))
 
     def fields(self) -> dict[str, Any]:
         """Return the given rules for JSON; :meth:`read` reads them back."""
-        found = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-        parts = {name: list(map(given_fields, value)) for name, value in found.items() if isinstance(value, tuple)}
+        rules = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+        parts = {name: list(map(given_fields, value)) for name, value in rules.items() if isinstance(value, tuple)}
         power = {} if self.power is None else {"power": given_fields(self.power)}
         return {
             name: value for name, value in {**parts, "licences": dict(self.licences or {}), **power}.items() if value
@@ -553,31 +553,31 @@ class MachineRules:
 
 def given_fields(part: Any) -> dict[str, Any]:
     """Return the fields of a rule, or of another dataclass, that differ from their defaults."""
-    found = ((each.name, getattr(part, each.name), each.default) for each in fields(part))
-    return {name: value for name, value, default in found if default is MISSING or value != default}
+    members = ((each.name, getattr(part, each.name), each.default) for each in fields(part))
+    return {name: value for name, value, default in members if default is MISSING or value != default}
 
 
-def _read(kind: Any, found: Any, where: str) -> Any:
+def _read(kind: Any, record: Any, where: str) -> Any:
     known = {each.name: each.default is MISSING for each in fields(kind)}
-    if not isinstance(found, Mapping):
-        raise ValueError(f"{where}: expected an object with {', '.join(known)}, got {shown(found)}")
-    for name in found:
+    if not isinstance(record, Mapping):
+        raise ValueError(f"{where}: expected an object with {', '.join(known)}, got {shown(record)}")
+    for name in record:
         if name not in known:
             raise ValueError(f"{where}: unknown field {shown(name)}; known: {', '.join(known)}")
     for name, needed in known.items():
-        if needed and name not in found:
+        if needed and name not in record:
             raise ValueError(f"{where}: expected field {name!r}, got none")
     try:
-        return kind(**found)
+        return kind(**record)
     except TypeError as error:
         raise ValueError(f"{where}: {error}") from None
 
 
 def _several(where: str, rule: Any, name: str) -> tuple[Any, ...]:
-    found = getattr(rule, name)
-    if not isinstance(found, list | tuple):
-        raise ValueError(f"{where}: {name} must be a list or tuple, got {shown(found)}")
-    return tuple(found)
+    value = getattr(rule, name)
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"{where}: {name} must be a list or tuple, got {shown(value)}")
+    return tuple(value)
 
 
 def _counts(where: str, given: Any) -> dict[str, int]:
@@ -607,17 +607,17 @@ def _bounds(several: Sequence[Reservation]) -> tuple[IntArray, int, bool]:
     """
     again = max((each.end for each in several), default=0)
     last = again + math.lcm(*(each.every or 1 for each in several))
-    found, whole = [np.array([again])], True
+    bounds, whole = [np.array([again])], True
     for each in several:
         every = each.every or LARGEST
         count = 1 if each.every is None else (last - each.begin) // every + 1
         first = (again - each.begin) // every
         begins = each.begin + every * np.arange(count if count <= _WINDOWS else _SOME)
-        found += [begins, begins + (each.end - each.begin)]
+        bounds += [begins, begins + (each.end - each.begin)]
         if count > _WINDOWS:
             whole = False
-            found += [begins + first * every, begins + first * every + (each.end - each.begin)]
-    return np.unique(np.concatenate(found)), again, whole
+            bounds += [begins + first * every, begins + first * every + (each.end - each.begin)]
+    return np.unique(np.concatenate(bounds)), again, whole
 
 
 def _meet(one: Reservation, other: Reservation) -> bool:
@@ -650,15 +650,15 @@ def nodes_of(where: str, given: Nodes) -> tuple[int, ...]:
     """
     expected = f"{where}: nodes must be all, or indices and ranges such as 0-15;20, got {shown(given)}"
     try:
-        found = set() if isinstance(given, str) else {check_whole(where, node, 0) for node in given}
+        nodes = set() if isinstance(given, str) else {check_whole(where, node, 0) for node in given}
         for part in given.split(";") if isinstance(given, str) else ():
             first, _, last = part.partition("-")
-            found |= set(range(int(first), int(last or first) + 1))
+            nodes |= set(range(int(first), int(last or first) + 1))
     except (TypeError, ValueError):
         raise ValueError(expected) from None
-    if not found or min(found) < 0:
+    if not nodes or min(nodes) < 0:
         raise ValueError(expected)
-    return tuple(sorted(found))
+    return tuple(sorted(nodes))
 
 
 def refuse_reservation(job: Any, rules: MachineRules) -> str:

@@ -183,12 +183,12 @@ def _attempts(workload: Workload) -> dict[int, list[tuple[int, int, int, int]]]:
     zero = next(
         (int(line.partition(":")[2]) for line in workload.provenance.header if line.startswith("; UnixStartTime:")), 0
     )
-    found: dict[int, list[tuple[int, int, int, int]]] = {}
+    attempts: dict[int, list[tuple[int, int, int, int]]] = {}
     for row, text in enumerate(records["attempts"].tolist()):
         for part in filter(None, text.split(";")):
             begin, end, back, again = (int(time) - zero for time in part.split())
-            found.setdefault(row, []).append((begin, end, back, again))
-    return found
+            attempts.setdefault(row, []).append((begin, end, back, again))
+    return attempts
 
 
 def stop_time(workload: Workload) -> int | None:

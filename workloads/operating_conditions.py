@@ -62,13 +62,13 @@ class OperatingConditions:
     def label(self) -> str:
         """All of them in a few words; empty without any."""
         law = isinstance(self.failures, str) and "=" in self.failures
-        found = {
+        conditions = {
             "failures": self.failures if law or self.failures is None else Path(self.failures).name,
             "power cap": None if self.power_cap is None else Path(self.power_cap).name,
             "signal": None if self.grid is None else Path(self.grid.name).name,
             "may wait": time_text(self.may_wait) if isinstance(self.may_wait, int | float) else self.may_wait,
         }
-        return ", ".join(f"{name} {value}" for name, value in found.items() if value is not None)
+        return ", ".join(f"{name} {value}" for name, value in conditions.items() if value is not None)
 
     def on(self, workload: Workload, seed: int = 0) -> Workload:
         """Return a workload under these conditions: with failing nodes, a cap, and jobs that wait for better hours.

@@ -269,7 +269,7 @@ def _copied_dependencies(jobs: JobColumns, drawn: _DrawnRows) -> Coded:
     if any(jobs.array.values):
         named = zip(drawn.copy.tolist(), jobs.array.take(drawn.rows).each(), strict=True)
         arrays = {(copy, array.partition("%")[0]) for copy, array in named if array}
-    found = []
+    dependencies = []
     for copy, listed in zip(drawn.copy.tolist(), jobs.depends.take(drawn.rows).each(), strict=True):
         kept = []
         for other, condition, *delay in listed:
@@ -279,8 +279,8 @@ def _copied_dependencies(jobs: JobColumns, drawn: _DrawnRows) -> Coded:
                 kept.append((places[copy, other], condition, *delay))
             elif (copy, other) in arrays and condition != "aftercorr":
                 kept.append((f"{other}~{copy}", condition, *delay))
-        found.append(tuple(kept))
-    return Coded.gathered(found)
+        dependencies.append(tuple(kept))
+    return Coded.gathered(dependencies)
 
 
 def _noted(workload: Workload, note: str) -> Workload:

@@ -47,8 +47,8 @@ def doubts(jobs: JobColumns, machine: Machine, *, walltimes: bool = True) -> lis
     submit = jobs.submit.astype(np.float64)
     runtime = jobs.runtime.astype(np.float64)
     size = jobs.amounts(machine.resources[machine.primary]).astype(np.float64)
-    found = [*_long_run(submit, runtime), *_use(submit, runtime, size, machine)]
-    return [*found, *_limits(runtime, jobs.walltime.astype(np.float64))] if walltimes else found
+    sentences = [*_long_run(submit, runtime), *_use(submit, runtime, size, machine)]
+    return [*sentences, *_limits(runtime, jobs.walltime.astype(np.float64))] if walltimes else sentences
 
 
 def _long_run(submit: FloatArray, runtime: FloatArray) -> list[str]:

@@ -124,8 +124,8 @@ class Signal:
         check_covered(self.name, self.times, first, last)
         ends = np.append(self.times, self.end)
         summed = np.concatenate([[0.0], np.cumsum(self.values * np.diff(ends))])
-        found: FloatArray = np.interp(end, ends, summed) - np.interp(begin, ends, summed)
-        return found
+        integral: FloatArray = np.interp(end, ends, summed) - np.interp(begin, ends, summed)
+        return integral
 
 
 def wait_for_better_hours(workload: Workload, signal: Signal, most: float | str) -> Workload:

@@ -294,10 +294,10 @@ def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
         id_ = f"{leader}+{_number(entry, 'het_job_offset', where) or 0}"
     tasks: tuple[str, ...] = (id_,)
     if waits and (text := _text(entry, "array_task_string")):
-        found = array_tasks(f"{array or id_}_[{text.partition('%')[0]}]")
-        if found is None:
+        task_ids = array_tasks(f"{array or id_}_[{text.partition('%')[0]}]")
+        if task_ids is None:
             raise InputError(f"{where}: field 'array_task_string': expected tasks as 9-39%10, got {shown(text)}")
-        tasks = tuple(found)
+        tasks = tuple(task_ids)
     asked = cpus_of_tres(tres)
     had = _number(entry, "cpus", where) or 0
     alone = _word(entry.get("shared")) == "none" or _word(entry.get("exclusive")) == "true"
@@ -348,14 +348,14 @@ def _nice(entry: Mapping[str, Any]) -> int:
 
 def _dependencies(text: str) -> tuple[tuple[str, str] | tuple[str, str, int], ...]:
     """Return the unmet conditions of a dependency. Of alternatives (``?``), take the first."""
-    found: list[tuple[str, str] | tuple[str, str, int]] = []
+    conditions: list[tuple[str, str] | tuple[str, str, int]] = []
     for part in filter(None, text.partition("?")[0].split(",")):
         condition = _DEPENDENCY.fullmatch(part)
         if condition is None or "(fulfilled)" in part or condition[1] not in CONDITIONS:
             continue
         for parent, minutes in _PARENT.findall(condition[2] or ""):
-            found.append((parent, condition[1], 60 * int(minutes)) if minutes else (parent, condition[1]))
-    return tuple(found)
+            conditions.append((parent, condition[1], 60 * int(minutes)) if minutes else (parent, condition[1]))
+    return tuple(conditions)
 
 
 def _apart(entry: Mapping[str, Any], where: str) -> int:

@@ -301,13 +301,13 @@ def expand_names(text: str, where: str) -> list[str]:
         part = _NAMES.match(text, at)
         if part is None or part.end() == at:
             raise InputError(f"{where}: expected names such as n[1-4,7], got {shown(text)}")
-        found = [""]
+        combinations = [""]
         for plain, ranges in re.findall(r"([^\[\]]*)(?:\[([^\[\]]*)\])?", part[1]):
             numbers = list(_numbers(ranges, where)) if ranges else [""]
-            if len(found) * len(numbers) > _MOST_NAMES:
+            if len(combinations) * len(numbers) > _MOST_NAMES:
                 raise InputError(f"{where}: expected at most {_MOST_NAMES:,} names, got {shown(text)}")
-            found = [f"{before}{plain}{number}" for before in found for number in numbers]
-        names += found
+            combinations = [f"{before}{plain}{number}" for before in combinations for number in numbers]
+        names += combinations
         if len(names) > _MOST_NAMES:
             raise InputError(f"{where}: expected at most {_MOST_NAMES:,} names, got {shown(text)}")
         at = part.end()
@@ -360,10 +360,10 @@ def slurm_seconds(text: str, where: str) -> int | None:
     """
     if text.upper() in ("UNLIMITED", "INFINITE", "NONE"):
         return None
-    found = _DURATION.fullmatch(text)
-    if found is None:
+    match = _DURATION.fullmatch(text)
+    if match is None:
         raise InputError(f"{where}: expected a time such as 30, 12:00:00 or 2-12:00:00, got {shown(text)}")
-    days, *rest = found.groups()
+    days, *rest = match.groups()
     parts = [int(part) for part in rest if part is not None]
     if days is None and len(parts) < 3:
         parts = [0, *parts]  # minutes, or minutes and seconds
@@ -396,9 +396,9 @@ def _lines(path: Path, files: list[Path], missing: list[str]) -> Iterator[tuple[
             if include := _INCLUDE.fullmatch(line):
                 named = Path(include[1].replace("%c", cluster))
                 beside = [path.parent / named, path.parent / named.name]
-                found = next((each for each in beside if each.is_file()), None)
-                if found is not None:
-                    yield from _lines(found, files, missing)
+                file = next((each for each in beside if each.is_file()), None)
+                if file is not None:
+                    yield from _lines(file, files, missing)
                 else:
                     missing.append(
                         f"{path}:{number}: Include: expected the file {shown(str(named))}, or beside {path.name}, "
@@ -419,10 +419,10 @@ def _numbers(ranges: str, where: str) -> Iterator[str]:
 def _ends(ranges: str, where: str) -> Iterator[tuple[int, int, int]]:
     """Yield the first and the last number of each range, and their number of digits."""
     for part in ranges.split(","):
-        found = _RANGE.fullmatch(part)
-        if found is None:
+        match = _RANGE.fullmatch(part)
+        if match is None:
             raise InputError(f"{where}: expected numbers such as 1-4,7, got {shown(ranges)}")
-        yield int(found[1]), int(found[2] or found[1]), len(found[1])
+        yield int(match[1]), int(match[2] or match[1]), len(match[1])
 
 
 def _site(read: _Read, path: Path) -> SlurmSite:
@@ -471,8 +471,8 @@ def _capacity(fields: Mapping[str, str]) -> tuple[int, int, int]:
     memory -= _whole("MemSpecLimit", fields.get("memspeclimit", "0"), where)
     gpus = sum(_gpus(fields).values())
     if cores < 1 or memory < 0:
-        found = f"{cores} cores and {memory} MB of memory"
-        raise InputError(f"{where}: expected a node with cores and memory for jobs, got {found}")
+        description = f"{cores} cores and {memory} MB of memory"
+        raise InputError(f"{where}: expected a node with cores and memory for jobs, got {description}")
     for name, amount in (("cores", cores), ("Gres", gpus)):
         if amount > MOST_PROCESSORS:
             raise InputError(f"{where}: expected at most {MOST_PROCESSORS} {name}, got {shown(amount)}")
@@ -502,11 +502,11 @@ def _threads(fields: Mapping[str, str]) -> int:
 
 def _gpus(fields: Mapping[str, str]) -> dict[str, int]:
     """Return the number of GPUs of a node by type. Those without a type have the type ``""``."""
-    found: dict[str, int] = {}
+    gpus: dict[str, int] = {}
     for kind in filter(None, map(_GRES.match, fields.get("gres", "").split(","))):
         type_ = (kind["kind"] or "").lower()
-        found[type_] = found.get(type_, 0) + _whole("Gres", kind["count"] or "1", fields[""])
-    return found
+        gpus[type_] = gpus.get(type_, 0) + _whole("Gres", kind["count"] or "1", fields[""])
+    return gpus
 
 
 def _features(fields: Mapping[str, str]) -> frozenset[str]:
@@ -524,9 +524,9 @@ def _partition(name: str, fields: Mapping[str, str], places: Mapping[str, int], 
         others = {node: None for node in names if node not in members}
         names = others if each[:1] == "-" else names | dict.fromkeys(members)
     if unknown := [node for node in names if node not in places and node not in read.future]:
-        found = shown(unknown[0])
+        unknown_node = shown(unknown[0])
         raise InputError(
-            f"{where}: partition {shown(name)}: field 'Nodes': expected nodes with a NodeName, got {found}"
+            f"{where}: partition {shown(name)}: field 'Nodes': expected nodes with a NodeName, got {unknown_node}"
         )
     by_core = "CR_CORE" in read.settings.get("selecttypeparameters", "").upper()
     most = fields.get("maxnodes", "UNLIMITED"), fields.get("maxcpuspernode", "UNLIMITED")

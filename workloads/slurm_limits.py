@@ -266,24 +266,24 @@ class SiteLimits:
         primary = self._machine.primary
         nodes = job.nodes if APART in job.per_node else 1
         names = {MEMORY: "mem", GPU: "gres/gpu", self._machine.resources[primary]: "cpu"}
-        found = {
+        amounts = {
             names.get(name, name.replace(GPU_TYPE, "gres/gpu:")): job.nodes * amount
             for name, amount in job.per_node.items()
         }
         if not whole:
             pass
         elif job.exclusive and placed is None:
-            found["cpu"] = int(capacity[self._members.get(job.queue) or slice(None), primary].min()) * nodes
+            amounts["cpu"] = int(capacity[self._members.get(job.queue) or slice(None), primary].min()) * nodes
         elif job.exclusive:
-            found["cpu"] = int(capacity[placed, primary].sum())
+            amounts["cpu"] = int(capacity[placed, primary].sum())
         if placed is not None:
             nodes = len(placed)
             for at, name in enumerate(self._machine.resources):
-                plain = name.startswith(GPU_TYPE) and found.get("gres/gpu")
+                plain = name.startswith(GPU_TYPE) and amounts.get("gres/gpu")
                 if plain and (capacity[placed, at] > 0).all():
-                    found.setdefault(name.replace(GPU_TYPE, "gres/gpu:"), found["gres/gpu"])
-        found |= {"node": nodes, "billing": found.get("cpu", 0)}
-        return found | {f"license/{name}": count for name, count in job.licences.items()}
+                    amounts.setdefault(name.replace(GPU_TYPE, "gres/gpu:"), amounts["gres/gpu"])
+        amounts |= {"node": nodes, "billing": amounts.get("cpu", 0)}
+        return amounts | {f"license/{name}": count for name, count in job.licences.items()}
 
     def total(self, partition: str) -> dict[str, int]:
         """Return what the nodes of a partition have, by Slurm's names."""
@@ -291,12 +291,12 @@ class SiteLimits:
         nodes = self._members.get(partition) or list(range(machine.nodes))
         sums = machine.capacity[nodes].sum(axis=0).tolist()
         names = {MEMORY: "mem", GPU: "gres/gpu", machine.resources[machine.primary]: "cpu"}
-        found = {
+        totals = {
             names.get(name, name.replace(GPU_TYPE, "gres/gpu:")): int(amount)
             for name, amount in zip(machine.resources, sums, strict=True)
         }
-        found |= {"node": len(nodes), "billing": found["cpu"]}
-        return found | {f"license/{name}": count for name, count in machine.licences.items()}
+        totals |= {"node": len(nodes), "billing": totals["cpu"]}
+        return totals | {f"license/{name}": count for name, count in machine.licences.items()}
 
     def groups(self, job: LimitedJob) -> Iterator[tuple[tuple[str, ...], Most]]:
         """Yield the limits that apply to a job, with their owners: associations, those above, and both QOS.
@@ -340,8 +340,8 @@ class SiteLimits:
         above = [each.job for each in self._limits.associated(job.group, user)]
         most = [most for _, most in self.groups(job)] + [{**quality.job, **partition.job}, *above]
         least = [least for each in (quality, partition) for least in each.least.items()]
-        found = {name for each in most for name, amount in each.items() if amounts.get(name, 0) > amount}
-        return found | {name for name, amount in least if amounts.get(name, 0) < amount}
+        limits = {name for each in most for name, amount in each.items() if amounts.get(name, 0) > amount}
+        return limits | {name for name, amount in least if amounts.get(name, 0) < amount}
 
 
 def read_slurm_limits(path: str | PathLike[str], cluster: str = "") -> SlurmLimits:
@@ -424,7 +424,7 @@ def _guessed_parents(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """
     accounts = [row[_ASSOCIATIONS] for row in rows if not row.get("User") and not row.get("Partition")]
     with_users = {row[_ASSOCIATIONS] for row in rows if row.get("User")}
-    found: dict[str, str] = {}
+    parents: dict[str, str] = {}
     above: list[str] = []  # accounts without users, the last one innermost
     before = ""
     for account in accounts:
@@ -434,9 +434,9 @@ def _guessed_parents(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
             above.append(before)
         elif account not in with_users and above and account > above[-1]:
             above.pop()
-        found[account] = above[-1] if above else ROOT
+        parents[account] = above[-1] if above else ROOT
         before = account
-    return found
+    return parents
 
 
 def _quality(row: Mapping[str, str], where: str) -> SlurmQos:
@@ -483,23 +483,23 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
 
 def _most(row: Mapping[str, str], columns: Mapping[str, str], where: str) -> Most:
     """Return the limits in some columns by the name of what they limit."""
-    found: dict[str, int] = {}
+    limits: dict[str, int] = {}
     for column, kind in columns.items():
         text = row.get(column, "")
         if kind == JOBS:
             count = _whole(text, where)
-            found |= {} if count is None else {JOBS: count}
+            limits |= {} if count is None else {JOBS: count}
         elif kind == WALL:
             wall = slurm_seconds(text, where) if text else None
-            found |= {} if wall is None else {WALL: wall}
+            limits |= {} if wall is None else {WALL: wall}
         else:
             for part in filter(None, text.split(",")):
                 name, _, amount = part.partition("=")
                 number = kilobytes_of(amount) if name == "mem" else int(amount) if amount.isdecimal() else nan
                 if not name or not number <= LARGEST:
                     raise InputError(f"{where}: field {column!r}: expected NAME=N, got {shown(part)}")
-                found[f"{kind}{name.lower()}"] = int(number)
-    return found
+                limits[f"{kind}{name.lower()}"] = int(number)
+    return limits
 
 
 def _whole(text: str, where: str) -> int | None:

@@ -90,16 +90,16 @@ class SlurmReservation:
         if not self.repeat:
             return [(self.start, self.end)] if self.end > now else []
         shift = (now - self.start) // self.repeat * self.repeat
-        found: list[tuple[int, int]] = []
+        spans: list[tuple[int, int]] = []
         for place in range(-1, count + 7):
             begin = self.start + shift + place * self.repeat
             end = begin + self.end - self.start
             weekday = (begin // _DAY + 3) % 7
             if end > now and (not self.days or weekday in self.days):
-                found.append((begin, end))
-            if len(found) == count:
+                spans.append((begin, end))
+            if len(spans) == count:
                 break
-        return found
+        return spans
 
 
 def read_slurm_reservations(path: str | PathLike[str], site: SlurmSite) -> tuple[SlurmReservation, ...]:
@@ -119,13 +119,13 @@ def read_slurm_reservations(path: str | PathLike[str], site: SlurmSite) -> tuple
         raise InputError(f"{path}: expected what scontrol show reservation -o prints, got blank lines")
     if text.lstrip().startswith("{"):
         return tuple(_reservation(fields, places, site, where) for where, fields in _entries(text, str(path)))
-    found = []
+    reservations = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip() and line.strip() != "No reservations in the system":
             fields = dict(reversed(_FIELD.findall(line)))  # A list of cores at the end repeats NodeName.
             fields["cores"] = " ".join(f"{names}={ids}" for names, ids in _CORES.findall(line))
-            found.append(_reservation(fields, places, site, f"{path}:{number}"))
-    return tuple(found)
+            reservations.append(_reservation(fields, places, site, f"{path}:{number}"))
+    return tuple(reservations)
 
 
 def inferred_reservations(
@@ -162,12 +162,12 @@ def inferred_reservations(
     return tuple(
         SlurmReservation(
             name,
-            zero + min(begin for begin, _, _ in found),
-            zero + max(end for _, end, _ in found) + 60,
-            tuple(sorted(set.union(*(where for _, _, where in found)))),
+            zero + min(begin for begin, _, _ in windows),
+            zero + max(end for _, end, _ in windows) + 60,
+            tuple(sorted(set.union(*(where for _, _, where in windows)))),
         )
-        for name, found in spans.items()
-        if any(where for _, _, where in found)
+        for name, windows in spans.items()
+        if any(where for _, _, where in windows)
     )
 
 

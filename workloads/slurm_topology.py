@@ -49,13 +49,13 @@ def read_topology(
         name = fields.get("switchname", fields.get("blockname", ""))
         members = fields.get("nodes", "").split()
         unknown += [each for each in members if each not in places]
-        found = {places[each] for each in members if each in places}
+        own_nodes = {places[each] for each in members if each in places}
         if "blockname" in fields:
-            blocks[name] = found
+            blocks[name] = own_nodes
         elif "switchname" in fields:
             switches = fields.get("switches", "").split()
             # scontrol prints all nodes below a switch. Those of its own have none of its switches between.
-            below[name] = set() if switches else found
+            below[name] = set() if switches else own_nodes
             parents[name] = switches
             where[name] = fields[""]
     levels: dict[str, dict[str, set[int]]] = {}
@@ -113,5 +113,5 @@ def _groups(
         notes.append(
             f"{source}: topology: {len(alone)} nodes are below no {level}, each is a group of its own: {listed}"
         )
-    found = [tuple(sorted(members)) for members in groups.values() if members]
-    return (*found, *((node,) for node in alone))
+    connected = [tuple(sorted(members)) for members in groups.values() if members]
+    return (*connected, *((node,) for node in alone))

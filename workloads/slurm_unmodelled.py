@@ -153,7 +153,7 @@ def unmodelled(
         for name in set(names if node_names is None else node_names[text]):
             touched[f"node {name}"] += jobs
     every = len(records)
-    found = [(line, every, "") for line in _of_settings(site)] + _of_tables(site.tables, touched)
+    lines = [(line, every, "") for line in _of_settings(site)] + _of_tables(site.tables, touched)
     options: dict[str, list[int]] = {}
     for row, text in enumerate(records["other_options"].tolist()):
         for name in text.split() if text != UNTOLD else ():
@@ -170,8 +170,8 @@ def unmodelled(
             options.setdefault(f"-C {text} (of jobs, no node has it", []).append(row)
     for line, rows in options.items():
         examples = ", ".join(ids[row] for row in rows[:3]) if len(ids) else ""
-        found.append((line, len(rows), f", such as {examples}" if examples else ""))
-    ranked = [(_effect(line), -jobs, line, jobs, whose) for line, jobs, whose in found if jobs or not every]
+        lines.append((line, len(rows), f", such as {examples}" if examples else ""))
+    ranked = [(_effect(line), -jobs, line, jobs, whose) for line, jobs, whose in lines if jobs or not every]
     return tuple(
         f"{line}; {_EFFECTS[effect][0]}; {jobs:,} {'job' if jobs == 1 else 'jobs'}{whose})"
         for effect, _, line, jobs, whose in sorted(ranked, key=lambda each: each[:2])
@@ -203,11 +203,11 @@ def _of_settings(site: SlurmSite) -> Iterator[str]:
 
 def _of_tables(tables: Collection[Mapping[str, str]], touched: Counter[str]) -> list[tuple[str, int, str]]:
     """Return the fields of partitions and nodes, with the number of affected jobs and whose they are."""
-    found: dict[str, tuple[int, list[str]]] = {}
+    by_line: dict[str, tuple[int, list[str]]] = {}
 
     def add(line: str, jobs: int, name: str) -> None:
-        before, names = found.get(line, (0, []))
-        found[line] = before + jobs, [*names, name]
+        before, names = by_line.get(line, (0, []))
+        by_line[line] = before + jobs, [*names, name]
 
     for fields in tables:
         node = "nodename" in fields
@@ -225,7 +225,7 @@ def _of_tables(tables: Collection[Mapping[str, str]], touched: Counter[str]) -> 
                 add(f"Gres={part.partition(':')[0]} (on which nodes", jobs, whose)
     return [
         (line, jobs, f" of {', '.join(names[:3])}{', ...' if len(names) > 3 else ''}")
-        for line, (jobs, names) in found.items()
+        for line, (jobs, names) in by_line.items()
     ]
 
 

@@ -131,22 +131,22 @@ def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: Slu
         for place in own:
             fields[place] = ""
         key = tuple(fields)
-        found = forms.get(key)
-        if found is None:
-            found = forms[key] = form(job, asked)
+        request = forms.get(key)
+        if request is None:
+            request = forms[key] = form(job, asked)
         yield replace(
             job,
-            nodes=found.slots,
-            per_node=found.per_node,
+            nodes=request.slots,
+            per_node=request.per_node,
             group=asked.account or job.group,
-            queue=found.partition or job.queue,
+            queue=request.partition or job.queue,
             array=asked.array,
             reservation=asked.reservation,
-            exclusive=found.alone,
-            licences=found.licences,
+            exclusive=request.alone,
+            licences=request.licences,
             priority=-int(asked.nice),
             together=job.id.partition("+")[0] if "+" in job.id else "",
-            spread=found.spread,
+            spread=request.spread,
             **_within(asked.switches, site, job.id),
         )
 
@@ -349,7 +349,7 @@ def standing_jobs(
     places = {name: place for place, name in enumerate(site.nodes)}
     known = {partition.name: partition for partition in site.partitions}
     alone = {name for name, each in known.items() if each.exclusive or site.whole_nodes}
-    found = [
+    pairs = [
         (replace(job, exclusive=job.exclusive or job.partition.partition(",")[0] in alone), id_)
         for job in everything
         if job.limit
@@ -359,22 +359,22 @@ def standing_jobs(
         and (job.start is not None or known[job.partition.partition(",")[0]].state not in ("DOWN", "INACTIVE"))
         for id_ in job.ids or (job.id,)
     ]
-    zero = min([job.submit for job, _ in found] + ([started_at(past)] if past is not None else []), default=0)
-    here = {id_ for _, id_ in found}
+    zero = min([job.submit for job, _ in pairs] + ([started_at(past)] if past is not None else []), default=0)
+    here = {id_ for _, id_ in pairs}
     try:
         jobs = [
             _standing(job, id_, snapshot.now, zero, machine, known[job.partition.partition(",")[0]], here, site)
-            for job, id_ in found
+            for job, id_ in pairs
         ]
     except ValueError as error:
         raise InputError(f"the cluster at {snapshot.now:,} seconds since 1970 (--now): {error}") from None
     jobs.sort(key=lambda job: job.submit)
     running = [
         RunningSince(id_, min(job.start, snapshot.now - 1) - zero, _where(job, places, machine))
-        for job, id_ in found
+        for job, id_ in pairs
         if job.start is not None
     ]
-    priorities = {id_: job.priority for job, id_ in found if job.priority}
+    priorities = {id_: job.priority for job, id_ in pairs if job.priority}
     ended = (
         () if past is None else tuple(each for each in ended_by(past, snapshot.now, zero) if each.job.id not in here)
     )
@@ -485,12 +485,12 @@ def _placements(
     """
     places = {name: place for place, name in enumerate(site.nodes)}
     cores = machine.capacity[:, machine.primary].tolist()
-    found = []
+    placements = []
     for job, text in zip(jobs, records["node_list"].tolist(), strict=True):
         nodes = [places[name] for name in names[text] if name in places]
         if len(nodes) == 1:
             nodes *= job.nodes
         elif APART not in job.per_node:
             nodes = [node for node in nodes for _ in range(cores[node] // max(job.per_node["core"], 1))]
-        found.append(" ".join(map(str, nodes)) if len(nodes) == job.nodes else "")
-    return found
+        placements.append(" ".join(map(str, nodes)) if len(nodes) == job.nodes else "")
+    return placements

@@ -30,14 +30,14 @@ def read_steps(path: Path, names: Sequence[str]) -> tuple[str, IntArray, FloatAr
     OSError
         If it cannot be read.
     """
-    found: list[str] = []
+    columns: list[str] = []
 
     def choose(head: list[str]) -> Sequence[str]:
-        found.extend(name for name in names if name in head)
-        if "time" not in head or len(found) != 1:
+        columns.extend(name for name in names if name in head)
+        if "time" not in head or len(columns) != 1:
             expected = f"time and {'one of ' * (len(names) > 1)}{', '.join(names)}"
             raise InputError(f"{path}: expected the columns {expected} in the first line, got {shown(head)}")
-        return "time", *found
+        return "time", *columns
 
     times, values = [], []
     for where, text, (time, value) in named_columns(path, choose, _MOST, "steps"):
@@ -48,7 +48,7 @@ def read_steps(path: Path, names: Sequence[str]) -> tuple[str, IntArray, FloatAr
             told = "a whole number of seconds and a number"
             raise InputError(f"{where}: expected {told}, got {shown(text)}") from None
     try:
-        return found[0], np.array(times, dtype=np.int64), np.array(values, dtype=np.float64)
+        return columns[0], np.array(times, dtype=np.int64), np.array(values, dtype=np.float64)
     except OverflowError:
         raise InputError(f"{path}: expected times in seconds of at most 18 digits, got a longer one") from None
 

@@ -127,15 +127,15 @@ class Board:
         self.underway[cell.key] = cell, jobs
         self._tell()
 
-    def finish(self, cell: Cell, found: Files | CellError) -> None:
+    def finish(self, cell: Cell, result: Files | CellError) -> None:
         """Store the result of a cell, or its error."""
-        if isinstance(found, CellError):
-            if found.blameless:
-                raise (OSError if found.type == "OSError" else WorkerError)(f"worker: {found.message}")
-            self.store.fail(cell, found)
-            self.outcome.failed.append((cell, found))
+        if isinstance(result, CellError):
+            if result.blameless:
+                raise (OSError if result.type == "OSError" else WorkerError)(f"worker: {result.message}")
+            self.store.fail(cell, result)
+            self.outcome.failed.append((cell, result))
         else:
-            self.store.put(cell.key, found)
+            self.store.put(cell.key, result)
             self.outcome.done.append(cell)
         self.underway.pop(cell.key, None)
         self._jobs += cell.jobs

@@ -24,12 +24,12 @@ from .versions import canonical_dispatcher, canonical_predictor
 def _seeds(value: Any) -> Any:
     """Return the seeds 0 to N - 1 for a number of them, and those of a range such as ``20-29``."""
     if isinstance(value, str):
-        found = seed_range(value)
-        if found is None:
+        seeds = seed_range(value)
+        if seeds is None:
             raise ValueError(f"expected a number of seeds, a range such as '20-29', or a list, got {shown(value)}")
-        if not 1 <= len(found) <= MOST_STEPS:
+        if not 1 <= len(seeds) <= MOST_STEPS:
             raise ValueError(f"expected 1 to {MOST_STEPS} seeds, the last not before the first, got {shown(value)}")
-        return list(found)
+        return list(seeds)
     if isinstance(value, int) and not isinstance(value, bool):
         if not 1 <= value <= MOST_STEPS:
             raise ValueError(f"expected 1 to {MOST_STEPS} seeds, or a list of seeds, got {shown(value)}")
@@ -222,9 +222,9 @@ def read_campaign(path: str | PathLike[str]) -> CampaignTable:
         text = read_bounded(path, "a campaign", _MOST_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: expected text in UTF-8, got byte {error.object[error.start]:#x}") from None
-    if (found := _LONG_KEY.search(text)) is not None:
-        line = text.count("\n", 0, found.start()) + 1
-        raise InputError(f"{path}:{line}: expected a key of at most 32 parts, got {shown(found[0])}")
+    if (match := _LONG_KEY.search(text)) is not None:
+        line = text.count("\n", 0, match.start()) + 1
+        raise InputError(f"{path}:{line}: expected a key of at most 32 parts, got {shown(match[0])}")
     try:
         read = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -252,15 +252,15 @@ def _syntax(path: Path, message: str) -> str:
 
 def _first(path: Path, text: str, error: ValidationError) -> str:
     """Return the first error by line."""
-    found = []
+    mistakes = []
     for problem in error.errors(include_url=False)[:_MOST_MISTAKES]:
         place: KeyPath = problem["loc"]
         last = place[-1] if place else 0
         if isinstance(last, str) and (last.startswith(("constrained", "literal[")) or last == "int"):
             # Pydantic's name for a member of a union, unless the file has such a key.
             place = place if problem["type"] == "extra_forbidden" else place[:-1]
-        found.append((line_of(text, place), _said(place, problem["type"], problem["msg"], problem["input"])))
-    line, message = min(found, key=lambda pair: pair[0])
+        mistakes.append((line_of(text, place), _said(place, problem["type"], problem["msg"], problem["input"])))
+    line, message = min(mistakes, key=lambda pair: pair[0])
     return f"{path}:{line}: {message}"
 
 

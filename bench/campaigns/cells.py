@@ -179,10 +179,10 @@ class Cell:
             check(jobs, result)
         return result
 
-    def files(self, found: Any) -> Files:
+    def files(self, result: Any) -> Files:
         """Return the files of a result, :data:`~hpcdispatch.base.checksums.TIMINGS` among them."""
         with temporary_folder() as folder:
-            found.save(folder / "result")
+            result.save(folder / "result")
             return {name: (folder / "result" / name).read_bytes() for name in sorted(RESULT_FILES)}
 
 
@@ -250,11 +250,11 @@ def simulate_cell(
     if mismatch:
         return CellError("WrongVersion", mismatch, blameless=True)
     try:
-        found = cell.simulated(samples(cell, workload), report)
+        result = cell.simulated(samples(cell, workload), report)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugged-in part may raise anything; the rest goes on
         return CellError.of(error)
     try:
-        return {DESCRIPTION: cell.text.encode(), **cell.files(found)}
+        return {DESCRIPTION: cell.text.encode(), **cell.files(result)}
     except OSError as error:
         place = error.filename or tempfile.gettempdir()
         return CellError("OSError", f"{place}: {error.strerror or error}", blameless=True)

@@ -149,9 +149,9 @@ class Comparison:
             raise InputError("conclusions: no run has finished")
         runs = self.labelled_runs()
         base = choose_baseline(runs["contender"]) if baseline is None else baseline
-        found = conclusions(runs, base, metric, self.days).drop(columns="workload")
+        table = conclusions(runs, base, metric, self.days).drop(columns="workload")
         longest = runs.groupby("contender")["wait_max"].mean()
-        return found.assign(wait_max=found["contender"].map(longest), baseline_wait_max=float(longest[base]))
+        return table.assign(wait_max=table["contender"].map(longest), baseline_wait_max=float(longest[base]))
 
     def labelled_runs(self) -> pd.DataFrame:
         """Return the runs with the columns ``workload, contender, sample, basis``, as conclusions need them."""
@@ -225,9 +225,9 @@ class Comparison:
         if page.is_dir():
             raise InputError(f"report: expected a file such as {page / 'report.html'}, got a folder")
         page.parent.mkdir(parents=True, exist_ok=True)
-        found = runs_of(self.store.folder)
+        results = runs_of(self.store.folder)
         own = {cell.key for cells in self.contenders.values() for cell in cells.values()}
-        chosen = replace(found, runs=tuple(run for run in found.runs if run.folder.name in own))
+        chosen = replace(results, runs=tuple(run for run in results.runs if run.folder.name in own))
         write_report(study(chosen, warm_up=self.warm_up, cool_down=self.cool_down), page)
         return page
 
@@ -423,12 +423,12 @@ def seeds_of(seeds: int | str | Iterable[int]) -> tuple[Sequence[int], bool]:
     expected = "compare: seeds must be a whole number >= 1, a range such as '20-29', or a sequence of seeds"
     if isinstance(seeds, str):
         text = seeds.strip()
-        found = seed_range(text)
-        if found is None and not (text.isascii() and text.isdecimal() and len(text) < 16):
+        interval = seed_range(text)
+        if interval is None and not (text.isascii() and text.isdecimal() and len(text) < 16):
             raise InputError(f"{expected}, got {shown(seeds)}")
-        if found is not None and not len(found):
+        if interval is not None and not len(interval):
             raise InputError(f"{expected}, got {shown(seeds)}, whose last seed is before its first")
-        seeds = int(text) if found is None else found
+        seeds = int(text) if interval is None else interval
     try:
         if isinstance(seeds, Iterable):
             numbers = seeds if isinstance(seeds, range) else list(seeds)

@@ -244,10 +244,10 @@ def _outcome(future: Any, distributed: Any) -> Files | CellError:
         raise ConnectionError("the scheduler is gone; what was finished is in the store")
     error = future.exception() if future.status == "error" else None
     if error is None:
-        found: Files | CellError
-        found, told = future.result()
+        result: Files | CellError
+        result, told = future.result()
         repeat(told)
-        return found
+        return result
     if isinstance(error, distributed.scheduler.KilledWorker):
         return CellError("WorkerDied", _line(error))
     return CellError(type(error).__name__, str(error))
@@ -263,8 +263,8 @@ def _simulated(
 ) -> tuple[Files | CellError, list[Told]]:
     register_again(parts)
     with gathered() as told:
-        found = simulate_cell(cell, workload, LastSample())
-    return found, told
+        result = simulate_cell(cell, workload, LastSample())
+    return result, told
 
 
 def _line(error: BaseException) -> str:

@@ -109,9 +109,9 @@ class CampaignPlan:
     def workload(self, digest: str) -> Workload:
         """Return the jobs with a digest; the last ones are cached."""
         if digest not in self._last:
-            found = self.loaders[digest]()
+            workload = self.loaders[digest]()
             self._last.clear()
-            self._last[digest] = found
+            self._last[digest] = workload
         return self._last[digest]
 
 
@@ -148,7 +148,7 @@ def plan_campaign(path: str | PathLike[str], cache: Path | None = None) -> Campa
 
 def _cells(path: Path, table: CampaignTable, index: int, source: WorkloadSource, loaders: Loaders) -> list[Cell]:
     """Return the cells of one ``[[workload]]``, and add the loaders of its jobs."""
-    own, found = source.table, list[Cell]()
+    own, cells = source.table, list[Cell]()
     parts: list[tuple[str, str, str, SameInstant]] = list(
         product(
             map(canonical_dispatcher, table.dispatchers),
@@ -179,8 +179,8 @@ def _cells(path: Path, table: CampaignTable, index: int, source: WorkloadSource,
             one = bool(jitter) or (source.fails and len(table.seeds) > 1)
             basis: Basis = "independent" if sampled else "resamples" if drawn else "shifts" if one else "trace"
             sample = own.label, jobs, digest, jitter or None, seed
-            found.append(Cell(*sample, *rest, *cuts, basis, budget=budget, signal=source.conditions.grid))
-    return found
+            cells.append(Cell(*sample, *rest, *cuts, basis, budget=budget, signal=source.conditions.grid))
+    return cells
 
 
 def _loaded(

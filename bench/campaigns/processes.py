@@ -47,8 +47,8 @@ def run_here(board: Board) -> None:
     """Simulate the cells in this process."""
     last = LastSample()
     while (cell := board.next()) is not None:
-        found = simulate_cell(cell, board.plan.workload(cell.digest), last, partial(board.advance, cell))
-        board.finish(cell, found)
+        result = simulate_cell(cell, board.plan.workload(cell.digest), last, partial(board.advance, cell))
+        board.finish(cell, result)
 
 
 def run_pooled(board: Board, workers: int, most_losses: int = LOSSES) -> None:
@@ -189,9 +189,9 @@ class _Pool:
         error = ProcessExpired("") if future.cancelled() else future.exception()  # type: ignore[no-untyped-call]
         if error is None:
             path = self._folder / f"{running.cell.key}.result"
-            found, told = pickle.loads(path.read_bytes())
+            result, told = pickle.loads(path.read_bytes())
             repeat(told)
-            self._board.finish(running.cell, found)
+            self._board.finish(running.cell, result)
             path.unlink()
         elif isinstance(error, ProcessExpired | BrokenProcessPool):
             self._lost(running.cell, error)
@@ -310,13 +310,13 @@ class _Worker:
         here.pids[seat] = os.getpid()
         if here.workload is None or here.workload[0] != digest:
             here.workload = digest, pickle.loads((here.folder / f"{digest}.workload").read_bytes())
-        found: Files | CellError
+        result: Files | CellError
         told: list[Told] = []
         try:
             cell = pickle.loads((here.folder / f"{key}.cell").read_bytes())
         except Exception as error:  # noqa: BLE001 - what a plugged-in part raises where it is read
-            found = CellError.of(error)
+            result = CellError.of(error)
         else:
             with gathered() as told:
-                found = simulate_cell(cell, here.workload[1], here.last, partial(here.jobs.__setitem__, seat))
-        (here.folder / f"{key}.result").write_bytes(pickle.dumps((found, told)))
+                result = simulate_cell(cell, here.workload[1], here.last, partial(here.jobs.__setitem__, seat))
+        (here.folder / f"{key}.result").write_bytes(pickle.dumps((result, told)))

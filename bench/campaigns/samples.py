@@ -34,8 +34,8 @@ _RANGE = re.compile(r"([0-9]{1,15})-([0-9]{1,15})")
 
 def seed_range(text: str) -> range | None:
     """Return the seeds of a range such as ``20-29``, none if it goes down. ``None`` if the text is no range."""
-    found = _RANGE.fullmatch(text)
-    return None if found is None else range(int(found[1]), int(found[2]) + 1)
+    match = _RANGE.fullmatch(text)
+    return None if match is None else range(int(match[1]), int(match[2]) + 1)
 
 
 @dataclass(frozen=True, slots=True)

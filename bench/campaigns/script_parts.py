@@ -23,13 +23,13 @@ def pickled_parts(by_value: bool = False) -> list[PickledPart]:
         Whether what a script defines is pickled with its code, for processes that cannot import the script.
     """
     pickling = _by_value() if by_value else pickle
-    found: list[PickledPart] = []
+    parts: list[PickledPart] = []
     for group, name, factory in all_parts_of_script():
         try:
-            found.append((group, name, pickling.dumps(factory)))
+            parts.append((group, name, pickling.dumps(factory)))
         except Exception as error:  # noqa: BLE001 - pickle raises errors of many types
-            found.append((group, name, str(error)))
-    return found
+            parts.append((group, name, str(error)))
+    return parts
 
 
 def register_again(parts: Sequence[PickledPart]) -> None:

@@ -78,14 +78,14 @@ def made_by(dispatcher: str | Dispatcher, predictor: str | Predictor) -> dict[st
     dispatcher, predictor
         With their options; or objects, which count with all packages, but not with their source.
     """
-    found = {name: version_of(name) for name in ALWAYS}
-    found["python"] = ".".join(platform.python_version_tuple()[:2])
+    versions = {name: version_of(name) for name in ALWAYS}
+    versions["python"] = ".".join(platform.python_version_tuple()[:2])
     own = own_source()
     if own is not None:
-        found["hpcdispatch source"] = own.digest
+        versions["hpcdispatch source"] = own.digest
     for registry, part in ((dispatchers, dispatcher), (predictors, predictor)):
-        found |= _of_spec(registry, part) if isinstance(part, str) else {name: version_of(name) for name in BEYOND}
-    return dict(sorted(found.items()))
+        versions |= _of_spec(registry, part) if isinstance(part, str) else {name: version_of(name) for name in BEYOND}
+    return dict(sorted(versions.items()))
 
 
 def _of_spec(registry: Registry, spec: str) -> dict[str, str]:
@@ -96,34 +96,34 @@ def _of_spec(registry: Registry, spec: str) -> dict[str, str]:
     entry = entry_points_of(registry.group).get(name)
     package = "" if entry is None else entry.module.partition(".")[0]
     if entry is None:  # registered by a script
-        found = {used: version_of(used) for used in BEYOND}
+        versions = {used: version_of(used) for used in BEYOND}
     elif package == "hpcdispatch":
-        found = {used: version_of(used) for used in getattr(factory, "uses", BEYOND)}
+        versions = {used: version_of(used) for used in getattr(factory, "uses", BEYOND)}
     else:  # it may do other things than the class it inherits from
-        found = {used: version_of(used) for used in getattr(factory, "__dict__", {}).get("uses", BEYOND)}
-        found |= {f"{package} source": source_of(package)} | _needed(entry.dist)
+        versions = {used: version_of(used) for used in getattr(factory, "__dict__", {}).get("uses", BEYOND)}
+        versions |= {f"{package} source": source_of(package)} | _needed(entry.dist)
     for order in (spec_of_inner(options[key]) for key in ("order", "backfill") if key in options):
         plugged = entry_points_of(orders.group).get(parse_spec(order)[0])
         if plugged is not None and plugged.module.partition(".")[0] != "hpcdispatch":
-            found |= _of_spec(orders, order)
+            versions |= _of_spec(orders, order)
     over = options.get("over", {option.name: option.default for option in registry.options(name)}.get("over"))
-    return found | (_of_spec(registry, spec_of_inner(over)) if isinstance(over, str) else {})
+    return versions | (_of_spec(registry, spec_of_inner(over)) if isinstance(over, str) else {})
 
 
 def _needed(distribution: Distribution | None) -> dict[str, str]:
     """Return the versions of a plug-in and of its requirements."""
     if distribution is None:
         return {}
-    found = {distribution.name: distribution.version}
+    versions = {distribution.name: distribution.version}
     for line in distribution.requires or ():
         if "extra ==" in line:
             continue
         name = re.split(r"[;\s<>=!~\[(@]", line, maxsplit=1)[0]
         try:
-            found[name] = version_of(name)
+            versions[name] = version_of(name)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 @cache
@@ -185,11 +185,11 @@ def own_source() -> OwnSource | None:
     state = made.hexdigest()
     if _of_parent and _of_parent[0].state == state:
         return _of_parent[0]
-    found = _kept_source(root)
-    if found is None or found.state != state:
-        found = OwnSource(state, _digest(files))
-        _keep_source(root, found)
-    return found
+    kept_source = _kept_source(root)
+    if kept_source is None or kept_source.state != state:
+        kept_source = OwnSource(state, _digest(files))
+        _keep_source(root, kept_source)
+    return kept_source
 
 
 def _place_of_source(root: Path) -> Path:
@@ -201,10 +201,10 @@ def _place_of_source(root: Path) -> Path:
 def _kept_source(root: Path) -> OwnSource | None:
     """Return the source of a checkout that the last process has found, or ``None``."""
     with suppress(OSError, InputError, RuntimeError, UnicodeDecodeError):  # without a home, or with a damaged file
-        found = re.fullmatch(
+        match = re.fullmatch(
             r"([0-9a-f]{64}) ([0-9a-f]{16})\n", read_bounded(_place_of_source(root), "a digest", 200).decode()
         )
-        return OwnSource(found[1], found[2]) if found else None
+        return OwnSource(match[1], match[2]) if match else None
     return None
 
 

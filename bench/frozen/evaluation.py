@@ -148,7 +148,7 @@ def _scored(base: Comparison, own: Comparison) -> dict[str, Any]:
     pair = {"baseline": base, "entry": own}
     runs = pd.concat([each.labelled_runs().assign(contender=label) for label, each in pair.items()], ignore_index=True)
     days: dict[tuple[str, str, int], Mapping[str, Daily]] = {
-        ("", label, seed): found for label, each in pair.items() for (_, _, seed), found in each.days.items()
+        ("", label, seed): daily for label, each in pair.items() for (_, _, seed), daily in each.days.items()
     }
     metrics = {}
     for metric in METRICS:
@@ -160,18 +160,18 @@ def _scored(base: Comparison, own: Comparison) -> dict[str, Any]:
 
 def _overall(tasks: list[dict[str, Any]], metric: str) -> float | None:
     """Return the geometric mean of the ratios of all tasks, ``None`` if one has none."""
-    found = [task["metrics"][metric]["ratio"] if "metrics" in task else None for task in tasks]
-    ratios = [float(ratio) for ratio in found if ratio is not None and ratio > 0]
-    if len(ratios) < len(found):
+    by_task = [task["metrics"][metric]["ratio"] if "metrics" in task else None for task in tasks]
+    ratios = [float(ratio) for ratio in by_task if ratio is not None and ratio > 0]
+    if len(ratios) < len(by_task):
         return None
     return _kept(math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios)))
 
 
-def _decision_times(found: Comparison) -> dict[str, float | None]:
+def _decision_times(comparison: Comparison) -> dict[str, float | None]:
     """Return the mean and the longest time of a decision, milliseconds."""
-    if found.runs.empty:
+    if comparison.runs.empty:
         return {"ms_mean": None, "ms_max": None}
-    runs = found.runs
+    runs = comparison.runs
     return {"ms_mean": _kept(runs["decision_ms_mean"].mean()), "ms_max": _kept(runs["decision_ms_max"].max())}
 
 

@@ -64,14 +64,14 @@ def ranked(cards: Iterable[Card]) -> list[tuple[int | None, Card]]:
         key=lambda card: (card["scores"][METRICS[0]], card["name"]),
     )
     values = [card["scores"][METRICS[0]] for card in scored]
-    found: list[tuple[int | None, Card]] = [(values.index(card["scores"][METRICS[0]]) + 1, card) for card in scored]
+    ranking: list[tuple[int | None, Card]] = [(values.index(card["scores"][METRICS[0]]) + 1, card) for card in scored]
     failed = sorted((card for card in cards if card["scores"][METRICS[0]] is None), key=lambda card: card["name"])
-    return [*found, *((None, card) for card in failed)]
+    return [*ranking, *((None, card) for card in failed)]
 
 
 def tables_of(cards: Sequence[Card], by_task: bool = True) -> list[Table]:
     """Return a table of each suite and track, with the predictor and the ratio of each task or without."""
-    found = []
+    tables = []
     for suite in SUITES.values():
         for track in (*TRACKS.values(), OWN, ORACLE):
             own = [card for card in cards if (card["suite"], card["track"]) == (suite.name, track)]
@@ -83,8 +83,8 @@ def tables_of(cards: Sequence[Card], by_task: bool = True) -> list[Table]:
                     columns[1:1] = ["predictor"]
                     columns[-1:-1] = [f"wait, {task.name}" for task in suite.tasks]
                 rows = [_row(rank, card, by_task) for rank, card in ranked(own)]
-                found.append(Table(title, columns, rows, 2 if by_task else 1, _NOTES[track]))
-    return found
+                tables.append(Table(title, columns, rows, 2 if by_task else 1, _NOTES[track]))
+    return tables
 
 
 def write_page(folder: Path, cards: Sequence[Card], wrong: Sequence[str]) -> Path:
@@ -143,8 +143,8 @@ def _score(card: Card, metric: str) -> PrintedCell:
 
 def _ends(task: dict[str, Any], metric: str) -> tuple[float, float, float] | None:
     """Return the ratio of a task and its interval; ``None`` if it has none."""
-    found = task.get("metrics", {}).get(metric, {})
-    ratio, low, high = (found.get(name) for name in ("ratio", "ratio_low", "ratio_high"))
+    estimate = task.get("metrics", {}).get(metric, {})
+    ratio, low, high = (estimate.get(name) for name in ("ratio", "ratio_low", "ratio_high"))
     return None if ratio is None or low is None or high is None else (ratio, low, high)
 
 

@@ -159,12 +159,12 @@ def learning_jobs(suite: str, task: str, part: Part) -> Iterator[Workload]:
     InputError
         For an unknown name.
     """
-    found = suite_of(suite)
-    if task not in (known := [each.name for each in found.tasks]):
+    frozen_suite = suite_of(suite)
+    if task not in (known := [each.name for each in frozen_suite.tasks]):
         raise InputError(f"task: expected one of {', '.join(known)}, got {shown(task)}")
     if part not in PARTS:
         raise InputError(f"part: expected one of {', '.join(PARTS)}, got {shown(part)}")
-    own = found.task(task)
+    own = frozen_suite.task(task)
     return (own.workload(part, seed) for seed in own.samples(part))
 
 

@@ -220,8 +220,8 @@ def losses(study: Study, workload: str) -> Figure:
 
 def class_waits(study: Study, workload: str, split: str) -> Figure:
     """Return the mean wait of each class of jobs."""
-    found = study.classes
-    chosen = found[(found["workload"] == workload) & (found["split"] == split) & (found["metric"] == "wait")]
+    classes = study.classes
+    chosen = classes[(classes["workload"] == workload) & (classes["split"] == split) & (classes["metric"] == "wait")]
     means = chosen.groupby(["contender", "class"], sort=False)["mean"].mean().reset_index()
     order = list(dict.fromkeys(means["class"]))
     order = order[::-1] if split == "width" else order
@@ -247,11 +247,11 @@ def class_waits(study: Study, workload: str, split: str) -> Figure:
 
 def tunings(study: Study, workload: str) -> Figure:
     """Return the choices of portfolios over time."""
-    found = numbered(study.tunings[workload])
-    time, size, label = _time_axis(float(found["seconds"].max()))
-    names = found.drop_duplicates("number").sort_values("number")
+    choices = numbered(study.tunings[workload])
+    time, size, label = _time_axis(float(choices["seconds"].max()))
+    names = choices.drop_duplicates("number").sort_values("number")
     told = "; ".join(f"{number}: {name}" for number, name in zip(names["number"], names["candidate"], strict=True))
-    data = found.assign(**{time: found["seconds"] / size}).drop(columns=["seconds", "lasted", "changed"])
+    data = choices.assign(**{time: choices["seconds"] / size}).drop(columns=["seconds", "lasted", "changed"])
     return Figure(
         "tunings-figure",
         "steps",

@@ -110,9 +110,9 @@ def _parts(study: Study, index: int, workload: str) -> Iterator[PagePart]:
     tables = tables_of(study, workload)
     figures = figures_of(study, workload)
     figures["paired-figure"] = figures.pop("paired")
-    found: dict[str, Table | Figure] = {**figures, **tables}
+    contents: dict[str, Table | Figure] = {**figures, **tables}
     for key in dict.fromkeys((*_ORDER, *tables, *figures)):
-        content = found.get(key)
+        content = contents.get(key)
         if content is not None and len(content.rows if isinstance(content, Table) else content.data):
             yield PagePart(prefix + key, content)
 

@@ -246,7 +246,7 @@ def _labelled(runs: list[Run]) -> list[Run]:
     sizes: dict[tuple[str, int], set[int]] = {}
     for run in named:
         sizes.setdefault((run.workload, run.seed), set()).add(run.jobs)
-    several = {name for (name, _), found in sizes.items() if len(found) > 1}
+    several = {name for (name, _), jobs in sizes.items() if len(jobs) > 1}
     return [
         replace(run, workload=f"{run.workload}, {run.jobs} jobs") if run.workload in several else run for run in named
     ]
@@ -254,10 +254,10 @@ def _labelled(runs: list[Run]) -> list[Run]:
 
 def _without_seed(workload: str) -> tuple[str, int | None]:
     """Return the name of a workload without the seed of its generator, and that seed."""
-    found = _SEED.search(workload)
-    if found is None:
+    match = _SEED.search(workload)
+    if match is None:
         return workload, None
-    return workload[: found.start()] + workload[found.end() :], int(found[1] or found[2])
+    return workload[: match.start()] + workload[match.end() :], int(match[1] or match[2])
 
 
 def _failed(path: Path, campaign: str | None) -> Iterator[str]:

@@ -160,7 +160,7 @@ def known_baseline(names: Iterable[str], wanted: str | None) -> str:
 
 
 def study(
-    found: FolderResults,
+    results: FolderResults,
     *,
     baseline: str | None = None,
     warm_up: Cut | None = None,
@@ -174,7 +174,7 @@ def study(
 
     Parameters
     ----------
-    found
+    results
         The runs.
     baseline
         The contender to compare with; by default easy, else fcfs, else the first by name.
@@ -191,12 +191,12 @@ def study(
     InputError
         For an unknown baseline, if no job is left, or if no run can be read. Also if the window is outside.
     """
-    names = contender_names(found.runs)
+    names = contender_names(results.runs)
     if not names:
-        raise InputError(f"expected a result that can be read, got none; {found.left_out[0]}")
+        raise InputError(f"expected a result that can be read, got none; {results.left_out[0]}")
     detail = Detail.of(len({(run.workload, name) for run, name in names.items()}))
     chosen = known_baseline(names.values(), baseline)
-    made = Study(chosen, campaign=found.campaign, left_out=list(found.left_out), detail=detail, window=window)
+    made = Study(chosen, campaign=results.campaign, left_out=list(results.left_out), detail=detail, window=window)
     for run in names:
         made.cuts[run.workload] = (warm_up or run.warm_up, cool_down or run.cool_down)
     reader = _Reader(made, names)
@@ -307,10 +307,10 @@ class _Reader:
         if run.workload not in made.windows:
             try:
                 asked = made.window if len(jobs) else None
-                found = window_of(jobs) if asked is None else asked.seconds(jobs["submit"].to_numpy())
+                interval = window_of(jobs) if asked is None else asked.seconds(jobs["submit"].to_numpy())
             except InputError as error:
                 raise InputError(f"{run.workload}: {error}") from None
-            made.windows[run.workload] = found
+            made.windows[run.workload] = interval
         window = made.windows[run.workload]
         bars, hidden = schedule(jobs, result.attempts, window, made.detail.bars)
         made.hidden[run.workload, contender] = hidden

@@ -145,13 +145,13 @@ def leaderboard(runs: pd.DataFrame) -> Table:
 def pairs(study: Study, runs: pd.DataFrame) -> Table:
     """Return the comparison with the baseline on the same samples: size, interval and verdict."""
     baseline = study.baseline
-    found = [
+    comparisons = [
         (header, show, row)
         for key, header, show in PAIRED
         if baseline in set(runs["contender"])
         for row in conclusions(runs, baseline, key, study.days).to_dict("records")
     ]
-    shifted = any(not math.isnan(row["range_low"]) for *_, row in found)
+    shifted = any(not math.isnan(row["range_low"]) for *_, row in comparisons)
     rows = [
         [
             label(row["contender"]),
@@ -163,7 +163,7 @@ def pairs(study: Study, runs: pd.DataFrame) -> Table:
             label(row["verdict"]),
             label("; ".join(grounds(estimate_of(row)))),
         ]
-        for header, show, row in found
+        for header, show, row in comparisons
     ]
     ranges = ["range over shifts"] if shifted else []
     headers = ["contender", "metric", "samples", "difference", "ratio", *ranges, "verdict", "it rests on"]

@@ -23,34 +23,34 @@ def tunings_of(result: Result) -> pd.DataFrame | None:
         return None
     rows = decisions["tuned"].to_numpy() == 1
     rows[[0, -1]] = True
-    found = decisions[rows]
-    chosen = found["chosen"].reset_index(drop=True)
-    seconds = found["time"].to_numpy() - int(result.jobs["submit"].min())
+    choices = decisions[rows]
+    chosen = choices["chosen"].reset_index(drop=True)
+    seconds = choices["time"].to_numpy() - int(result.jobs["submit"].min())
     return pd.DataFrame(
         {
             "seconds": seconds,
             "candidate": chosen,
-            "gain": np.where(found["tuned"] == 1, found["gain"].to_numpy(dtype=np.float64), np.nan),
+            "gain": np.where(choices["tuned"] == 1, choices["gain"].to_numpy(dtype=np.float64), np.nan),
             "lasted": np.append(np.diff(seconds), 0),
             "changed": chosen.ne(chosen.shift(fill_value=chosen.iloc[0])),
         }
     )
 
 
-def numbered(found: pd.DataFrame) -> pd.DataFrame:
+def numbered(choices: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with the ``number`` of each candidate, from 1 on, the longest in use first."""
-    lasted = found.groupby("candidate")["lasted"].sum()
+    lasted = choices.groupby("candidate")["lasted"].sum()
     order = sorted(lasted.index, key=lambda name: (-lasted[name], name))
-    return found.assign(number=found["candidate"].map({name: place + 1 for place, name in enumerate(order)}))
+    return choices.assign(number=choices["candidate"].map({name: place + 1 for place, name in enumerate(order)}))
 
 
-def tunings_table(found: pd.DataFrame, note: str) -> Table:
+def tunings_table(choices: pd.DataFrame, note: str) -> Table:
     """Return the table of candidates and their time in use, one row per portfolio and candidate.
 
-    `found` comes from :func:`numbered`.
+    `choices` comes from :func:`numbered`.
     """
     rows = []
-    for contender, part in found.groupby("contender", sort=False):
+    for contender, part in choices.groupby("contender", sort=False):
         whole = max(float(part["lasted"].sum()), 1.0)
         for number, chosen in part.groupby("number"):
             changes = chosen[chosen["changed"]]

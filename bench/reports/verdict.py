@@ -62,15 +62,15 @@ def estimated(baseline: str, estimate: Estimate, noun: str = "") -> str:
 def grounds(estimate: Estimate) -> list[str]:
     """Return what a verdict rests on: the interval and its samples, the range over shifts, or why there is none."""
     shifts = not math.isnan(estimate.span[0])
-    found = []
+    reasons = []
     if not math.isnan(estimate.low):
         name = "95% interval" if estimate.tested else "interval"
-        found.append(f"{name} {span_text(estimate.low, estimate.high)}, {samples_of(estimate)}")
+        reasons.append(f"{name} {span_text(estimate.low, estimate.high)}, {samples_of(estimate)}")
     elif not shifts or estimate.reason != "shifts of one trace":
-        found.append(estimate.reason)
+        reasons.append(estimate.reason)
     if shifts:
-        found.append(f"range over {estimate.n} shifts {span_text(*estimate.span)}")
-    return found
+        reasons.append(f"range over {estimate.n} shifts {span_text(*estimate.span)}")
+    return reasons
 
 
 def samples_of(estimate: Estimate) -> str:
@@ -103,14 +103,14 @@ def verdict(
     if runs.empty:
         return "No run finished."
     base = choose_baseline(runs["contender"]) if baseline is None else baseline
-    found = {str(name): part for name, part in runs.groupby("workload", sort=False)}
-    if len(found) == 1:
+    by_workload = {str(name): part for name, part in runs.groupby("workload", sort=False)}
+    if len(by_workload) == 1:
         return _of_one(runs, base, show, days)
-    best = [(_means(part).index[0], part) for part in found.values()]
+    best = [(_means(part).index[0], part) for part in by_workload.values()]
     names = pd.Series([name for name, _ in best]).value_counts()
     first = str(names.index[0])
-    text = f"{first} has the least mean wait on {names.iloc[0]} of {count(len(found), 'workload')}"
-    others = [part for part in found.values() if {first, base} <= set(part["contender"])]
+    text = f"{first} has the least mean wait on {names.iloc[0]} of {count(len(by_workload), 'workload')}"
+    others = [part for part in by_workload.values() if {first, base} <= set(part["contender"])]
     if first == base or not others:
         return f"{text}."
     rows = [_row(part, base, first, days) for part in others]
@@ -231,8 +231,8 @@ def _row(
     runs: pd.DataFrame, base: str, other: str, days: Mapping[tuple[str, str, int], Mapping[str, Daily]] | None
 ) -> pd.Series[Any]:
     """Return the conclusion on one contender, corrected for all."""
-    found = conclusions(runs, base, "wait_mean", days)
-    return found[found["contender"] == other].iloc[0]
+    table = conclusions(runs, base, "wait_mean", days)
+    return table[table["contender"] == other].iloc[0]
 
 
 def _share(share: float) -> str:

@@ -40,13 +40,13 @@ _GLOSSARY = (
 
 
 def write_what_if(
-    found: Sequence[WhatIf], submit: FloatArray, classes: pd.DataFrame, facts: Sequence[tuple[str, str]], out: Path
+    results: Sequence[WhatIf], submit: FloatArray, classes: pd.DataFrame, facts: Sequence[tuple[str, str]], out: Path
 ) -> Path:
     """Write the page, and the folder of files beside it. Return the folder.
 
     Parameters
     ----------
-    found
+    results
         Of :func:`~hpcdispatch.analysis.what_if.what_if`: the record, the site's scheduler, the others.
     submit
         Earliest possible start of each job, seconds, shape (jobs,).
@@ -57,11 +57,11 @@ def write_what_if(
     out
         The file of the page.
     """
-    names = short_names(found)
-    said = answer(found, submit)
+    names = short_names(results)
+    said = answer(results, submit)
     facts = [*facts, *((short, name) for name, short in names.items() if short != name)]
-    found = [replace(row, name=names[row.name]) for row in found]
-    recorded, model = found[0], found[1]
+    results = [replace(row, name=names[row.name]) for row in results]
+    recorded, model = results[0], results[1]
     tables = class_tables(classes, names, time_text)
     met = f"The other figures of this page are worth as much as this. {'; '.join(in_a_sentence(recorded, model))}."
     others = "Of the same jobs, from the same beginning. Sorted as asked for; the record and slurm first."
@@ -71,7 +71,7 @@ def write_what_if(
             f"{met} {furthest(classes)}".strip(),
             [*_fidelity(recorded, model), PagePart("fidelity-by-class", _class_fidelity(classes))],
         ),
-        Section("What others would have done", others, list(_outlook(found, submit))),
+        Section("What others would have done", others, list(_outlook(results, submit))),
         Section(
             "Classes of jobs",
             " ".join(losers(classes)) or "There is one class of each kind.",
@@ -82,27 +82,27 @@ def write_what_if(
     return write_page(Page("What if: a recorded site under other schedulers", said, told, (), sections, _GLOSSARY), out)
 
 
-def answer(found: Sequence[WhatIf], submit: FloatArray, show: Show = time_text) -> str:
+def answer(results: Sequence[WhatIf], submit: FloatArray, show: Show = time_text) -> str:
     """Return the scheduler with the least mean wait, against the model of the site's own.
 
     Parameters
     ----------
-    found, submit
+    results, submit
         As in :func:`write_what_if`.
     show
         Formats a duration.
     """
-    model, others = found[1], found[2:]
+    model, others = results[1], results[2:]
     if not others:
-        return f"{in_a_sentence(found[0], model)[0]}."
+        return f"{in_a_sentence(results[0], model)[0]}."
     best = min(others, key=lambda row: row.wait)
     return of_jobs(best.name, best.waits, model.name, model.waits, submit, show)
 
 
-def short_names(found: Sequence[WhatIf]) -> dict[str, str]:
+def short_names(results: Sequence[WhatIf]) -> dict[str, str]:
     """Return the names for tables and figures. Long ones are replaced by a number."""
-    long = [row.name for row in found if len(row.name) > _LONGEST]
-    return {row.name: f"({1 + long.index(row.name)})" if row.name in long else row.name for row in found}
+    long = [row.name for row in results if len(row.name) > _LONGEST]
+    return {row.name: f"({1 + long.index(row.name)})" if row.name in long else row.name for row in results}
 
 
 def band(row: WhatIf) -> str:
@@ -253,8 +253,8 @@ def _measures(classes: pd.DataFrame, names: Mapping[str, str]) -> Table:
     return Table("All measures by class", columns, rows, 3, note, "classes", folded=True)
 
 
-def _outlook(found: Sequence[WhatIf], submit: FloatArray) -> tuple[PagePart, ...]:
-    names = tuple(row.name for row in found)
+def _outlook(results: Sequence[WhatIf], submit: FloatArray) -> tuple[PagePart, ...]:
+    names = tuple(row.name for row in results)
     columns = (
         "scheduler",
         Times("mean wait"),
@@ -272,7 +272,7 @@ def _outlook(found: Sequence[WhatIf], submit: FloatArray) -> tuple[PagePart, ...
         [
             label(row.name),
             number(row.wait, time_text),
-            *(_change(row.wait, base.wait) for base in found[:2]),
+            *(_change(row.wait, base.wait) for base in results[:2]),
             label(band(row)),
             number(row.wait_p95, time_text),
             number(row.slowdown, ratio),
@@ -281,21 +281,25 @@ def _outlook(found: Sequence[WhatIf], submit: FloatArray) -> tuple[PagePart, ...
             number(row.utilization, percent),
             number(row.unstarted, count),
         ]
-        for row in found
+        for row in results
     ]
     note = (
         "Compare with slurm, not with the record: what the model misses is then on both sides. Noise: the change of "
         f"the mean wait to slurm over runs with submissions up to {JITTER} s later."
     )
     table = Table("Waits and slowdowns", columns, rows, 1, note, "schedulers")
-    waits = {row.name: row.waits for row in found}
+    waits = {row.name: row.waits for row in results}
     drawn = _curve("ecdf-wait", "Waiting times", "wait (s)", waits, names)
-    return PagePart("schedulers", table), PagePart("ecdf-wait", drawn), PagePart("queue", _queues(found, submit, names))
+    return (
+        PagePart("schedulers", table),
+        PagePart("ecdf-wait", drawn),
+        PagePart("queue", _queues(results, submit, names)),
+    )
 
 
-def _queues(found: Sequence[WhatIf], submit: FloatArray, names: tuple[str, ...]) -> Figure:
+def _queues(results: Sequence[WhatIf], submit: FloatArray, names: tuple[str, ...]) -> Figure:
     parts = []
-    for row in found:  # number of waiting jobs at evenly spaced times
+    for row in results:  # number of waiting jobs at evenly spaced times
         known = ~np.isnan(row.waits)
         came = np.sort(submit[known])
         began = np.sort(submit[known] + row.waits[known])

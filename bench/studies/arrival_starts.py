@@ -87,10 +87,10 @@ class _Asking:
 
     def _new(self, state: State) -> list[Waiting]:
         """Return the jobs of interest that have just arrived. They are in trace order."""
-        found = []
+        arrivals = []
         for waiting in reversed(state.queue.entries):
             if waiting.since < state.now:
                 break
             if waiting.order in self._asked and waiting.order not in self.found:
-                found.append(waiting)
-        return found[::-1]
+                arrivals.append(waiting)
+        return arrivals[::-1]

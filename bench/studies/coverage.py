@@ -68,10 +68,10 @@ def measured(workload: Workload) -> SampleMetrics:
         result = simulate(workload, dispatcher)
         of_jobs = job_metrics(result.jobs)
         wait = of_jobs["wait"].to_numpy()
-        found = {"wait_mean": wait.mean(), "bounded_slowdown_mean": of_jobs["bounded_slowdown"].mean()}
-        found |= {"wait_p95": np.percentile(wait, 95), "utilization": utilization(result, result.jobs)}
-        found |= {"slowdown_mean": of_jobs["slowdown"].mean(), "wait_max": wait.max()}
-        for name, value in found.items():
+        metrics = {"wait_mean": wait.mean(), "bounded_slowdown_mean": of_jobs["bounded_slowdown"].mean()}
+        metrics |= {"wait_p95": np.percentile(wait, 95), "utilization": utilization(result, result.jobs)}
+        metrics |= {"slowdown_mean": of_jobs["slowdown"].mean(), "wait_max": wait.max()}
+        for name, value in metrics.items():
             values[name][dispatcher] = float(value)
         for name, by_day in days_of(result, result.jobs).items():
             if name in METRICS:
@@ -81,9 +81,9 @@ def measured(workload: Workload) -> SampleMetrics:
 
 def of_each(workloads: Iterator[Workload]) -> MetricValues:
     """Return the metrics of several workloads, by metric and dispatcher."""
-    found = [measured(each).values for each in workloads]
+    samples = [measured(each).values for each in workloads]
     return {
-        metric: {name: np.array([each[metric][name] for each in found]) for name in (BASE, *RIVALS)} for metric in ALL
+        metric: {name: np.array([each[metric][name] for each in samples]) for name in (BASE, *RIVALS)} for metric in ALL
     }
 
 
@@ -92,9 +92,9 @@ def resamples(workload: Workload, count: int) -> MetricValues:
     return of_each(resample(workload, seed) for seed in range(count))
 
 
-def of_resamples(found: dict[str, FloatArray], name: str, count: int) -> Estimate:
+def of_resamples(values: dict[str, FloatArray], name: str, count: int) -> Estimate:
     """Return the estimate from the first resamples."""
-    return of_samples(found[name][:count], found[BASE][:count], "resamples")
+    return of_samples(values[name][:count], values[BASE][:count], "resamples")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,15 +225,15 @@ def of_halves(name: str, trace: Workload, count: int) -> Iterator[tuple[list[str
 
 
 def _print_halves(paths: Sequence[Path], count: int) -> None:
-    found = list(chain.from_iterable(of_halves(path.name.partition(".")[0], read(path), count) for path in paths))
+    outcomes = list(chain.from_iterable(of_halves(path.name.partition(".")[0], read(path), count) for path in paths))
     heads = ("trace", "dispatcher", "first half", "second half", "blocks", "10 resamples", f"{count} resamples")
-    each = zip(*(covers for _, covers in found), strict=True)
+    each = zip(*(covers for _, covers in outcomes), strict=True)
     told = [f"{sum(filter(None, kind))} of {sum(one is not None for one in kind)}" for kind in each]
     note = (
         f"Mean wait against {BASE}. Whether the interval of the first half covers the ratio on the second: blocks "
         f"{told[0]}, 10 resamples {told[1]}, {count} resamples {told[2]}."
     )
-    print(Table("First half against second half", heads, [row for row, _ in found], 2, note).markdown())
+    print(Table("First half against second half", heads, [row for row, _ in outcomes], 2, note).markdown())
 
 
 @click.command()

@@ -29,8 +29,8 @@ def ratio_of_means(values: FloatArray, baseline: FloatArray) -> tuple[float, flo
     """
     if np.isnan(values).any() or np.isnan(baseline).any():
         return math.nan, math.nan, math.nan
-    found = of_samples(values, baseline)
+    estimate = of_samples(values, baseline)
     fixed = len(values) > 1 and all((each == each[0]).all() for each in (values, baseline))
-    if found.n > 1 and (fixed or (values == baseline).all()):
-        return found.ratio, found.ratio, found.ratio
-    return found.ratio, found.low, found.high
+    if estimate.n > 1 and (fixed or (values == baseline).all()):
+        return estimate.ratio, estimate.ratio, estimate.ratio
+    return estimate.ratio, estimate.low, estimate.high

@@ -87,16 +87,16 @@ def at_random_times(workload: Workload, seed: int) -> Workload:
     return workload.with_jobs(sorted(moved, key=attrgetter("submit")))
 
 
-def row(name: str, found: WorkloadProperties, trace: WorkloadProperties, jobs: int) -> list[str]:
+def row(name: str, properties: WorkloadProperties, trace: WorkloadProperties, jobs: int) -> list[str]:
     """Return a row of the table."""
     return [
         name,
         f"{jobs:,}",
-        f"{np.corrcoef(found.hours, trace.hours)[0, 1]:.2f}",
-        f"{found.sessions:.1f}",
-        f"{found.per_session:.2f}",
-        *(f"{100 * share:.1f}" for share in found.sizes),
-        f"{found.load:.3f}",
+        f"{np.corrcoef(properties.hours, trace.hours)[0, 1]:.2f}",
+        f"{properties.sessions:.1f}",
+        f"{properties.per_session:.2f}",
+        *(f"{100 * share:.1f}" for share in properties.sizes),
+        f"{properties.load:.3f}",
     ]
 
 
@@ -133,13 +133,13 @@ def main(trace: str, samples: int, figure: Path | None, as_markdown: bool) -> No
     weeks = way.count
     own = kept(workload, weeks)
     rows = [row(trace, own, own, len(workload))]
-    found, seconds = [], 0.0
+    resamples, seconds = [], 0.0
     for seed in range(samples):
         begin = perf_counter()
         sample = resample(workload, seed)
         seconds += perf_counter() - begin
-        found.append(kept(sample, weeks))
-        rows.append(row(f"resample {seed}", found[-1], own, len(sample)))
+        resamples.append(kept(sample, weeks))
+        rows.append(row(f"resample {seed}", resamples[-1], own, len(sample)))
     control = at_random_times(workload, 0)
     rows.append(row("at random times", kept(control, weeks), own, len(control)))
     columns = (
@@ -154,7 +154,7 @@ def main(trace: str, samples: int, figure: Path | None, as_markdown: bool) -> No
     note = f"{weeks} whole weeks. A resample of {len(workload):,} jobs takes {seconds / samples:.2f} s."
     show([Table(f"Resamples of {trace}", columns, rows, 1, note)], as_markdown)
     if figure is not None:
-        draw(own, found, figure)
+        draw(own, resamples, figure)
 
 
 if __name__ == "__main__":

@@ -65,22 +65,22 @@ def command(
     with spinner(f"reading {table}"):
         runs = read_runs(table, RunColumns(size_column, time_column, workflow_column))
     try:
-        found = analyze(runs, explains)
+        workflows = analyze(runs, explains)
     except InputError as error:
         raise InputError(f"{table}: column {size_column!r}: {error}") from None
     if out is not None:
-        save(out, csv_text(class_table(found)), packed=False)
+        save(out, csv_text(class_table(workflows)), packed=False)
         say("note", f"fits written to {out}")
     if plot is not None:
-        write_whole(plot, picture(found, size_column, time_column, plot.suffix[1:].lower()))
+        write_whole(plot, picture(workflows, size_column, time_column, plot.suffix[1:].lower()))
         say("note", f"picture written to {plot}")
-    summary = _records(summary_table(found))
+    summary = _records(summary_table(workflows))
     follows = [row for row in summary if row["best"] not in (CONSTANT, None, "") and row["correlation"] > explains]
     answer = f"Run times follow the size of the input in {len(follows)} of {count(len(summary), 'workflow')}"
     if len(follows) == 1:
         row = follows[0]
         answer += f": {row['workflow']} grows as {row['best']}, correlation {fixed(row['correlation'], 2)}"
-    finish(f"{answer}.", {"workflows": summary, "classes": _records(class_table(found))}, *_shown(found))
+    finish(f"{answer}.", {"workflows": summary, "classes": _records(class_table(workflows))}, *_shown(workflows))
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:

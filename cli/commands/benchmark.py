@@ -120,7 +120,7 @@ def _entries(suite: Suite, dispatchers: tuple[str, ...], predictor: str, name: s
     if name is not None and len(specs) > 1:
         raise InputError(f"--name {name}: expected it with one dispatcher, got {len(specs)}")
     belief, source = _part(predictor, "predictor", "predict")
-    found = []
+    entries = []
     for spec in specs:
         dispatcher, own = _part(spec, "dispatcher", "dispatch")
         label = Path(spec).stem if own else dispatcher
@@ -128,8 +128,8 @@ def _entries(suite: Suite, dispatchers: tuple[str, ...], predictor: str, name: s
         words = ["hpcdispatch", "benchmark", suite.name, "--dispatcher", spec]
         words += [] if predictor == "walltime" else ["--predictor", predictor]
         words += [] if name is None else ["--name", name]
-        found.append(LeaderboardEntry(name or label, dispatcher, belief, {**source, **own}, shlex.join(words)))
-    return found
+        entries.append(LeaderboardEntry(name or label, dispatcher, belief, {**source, **own}, shlex.join(words)))
+    return entries
 
 
 def _part(spec: str, kind: str, method: str) -> tuple[str, dict[str, str]]:
@@ -161,15 +161,15 @@ def _report(suite: Suite, cards: list[Card]) -> None:
     stored = [card for card in stored if card["suite"] == suite.name and card["name"] not in names]
     tracks = {card["track"] for card in cards}
     shown = [card for card in (*stored, *cards) if card["track"] in tracks]
-    found = [(rank, card) for track in tracks for rank, card in ranked(c for c in shown if c["track"] == track)]
-    own = [(rank, card) for rank, card in found if card["name"] in names]
+    ranking = [(rank, card) for track in tracks for rank, card in ranked(c for c in shown if c["track"] == track)]
+    own = [(rank, card) for rank, card in ranking if card["name"] in names]
     failures = [
         f"{card['name']}, task {task['name']}: {task['error']}"
         for card in cards
         for task in card["tasks"]
         if "error" in task
     ]
-    finish(_answer(suite, own, found), {"suite": suite.name, "cards": cards}, *_printed(shown))
+    finish(_answer(suite, own, ranking), {"suite": suite.name, "cards": cards}, *_printed(shown))
     for failure in failures[:-1]:
         say("error", failure)
     if failures:
@@ -177,10 +177,10 @@ def _report(suite: Suite, cards: list[Card]) -> None:
 
 
 def _printed(cards: list[Card]) -> list[RenderableType]:
-    found: list[RenderableType] = []
+    lines: list[RenderableType] = []
     for table in tables_of(cards, by_task=False):
-        found += ["", table.title, table.note, table.terminal()]
-    return found[1:]
+        lines += ["", table.title, table.note, table.terminal()]
+    return lines[1:]
 
 
 def _answer(suite: Suite, own: list[tuple[int | None, Card]], all_of: list[tuple[int | None, Card]]) -> str:

@@ -113,7 +113,7 @@ def command(
     make_folder(out)
     with JobBar("comparing") as bar:
         try:
-            found = compare(
+            comparison = compare(
                 samples,
                 policies,
                 beliefs,
@@ -135,27 +135,27 @@ def command(
                 progress=partial(bar.show, noun="runs"),
             )
         except ComparisonInterrupted as error:
-            found = error.comparison
-    if found.basis == "resamples" and isinstance(samples, Workload) and (reason := way_of(samples).reason):
+            comparison = error.comparison
+    if comparison.basis == "resamples" and isinstance(samples, Workload) and (reason := way_of(samples).reason):
         say("note", f"{source.name} is {reason}: {RESAMPLED_BY_DAYS if way_of(samples).unit else AS_IT_STANDS}")
-    _report(found, source, out)
+    _report(comparison, source, out)
 
 
-def _report(found: Comparison, source: Source, out: Path | None) -> None:
+def _report(comparison: Comparison, source: Source, out: Path | None) -> None:
     """Print the table of the finished runs, then the failures."""
-    shown = comparison_shown(found, source.name)
-    finish(comparison_answer(found), comparison_json(found, source.name), *shown)
+    shown = comparison_shown(comparison, source.name)
+    finish(comparison_answer(comparison), comparison_json(comparison, source.name), *shown)
     if out is not None:
-        say("note", f"{len(found.runs)} results saved in {out}")
+        say("note", f"{len(comparison.runs)} results saved in {out}")
     failed = [
         f"dispatcher {failure.dispatcher}, predictor {failure.predictor}, seed {failure.seed}: {failure.error}"
-        for failure in found.failures
+        for failure in comparison.failures
     ]
     for line in failed[:-1]:
         say("error", line)
-    if found.interrupted:
+    if comparison.interrupted:
         for line in failed[-1:]:
             say("error", line)
-        raise InterruptedRunError(f"{len(found.runs)} of {found.planned} runs finished")
+        raise InterruptedRunError(f"{len(comparison.runs)} of {comparison.planned} runs finished")
     if failed:
-        raise RunFailedError(failed[-1], found.failures[-1].traceback)
+        raise RunFailedError(failed[-1], comparison.failures[-1].traceback)

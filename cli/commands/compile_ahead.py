@@ -46,24 +46,26 @@ def command(
         create_dispatcher(name)
     workers = workers or cores()
     groups = [names[first::workers] for first in range(min(workers, len(names)))] or FAMILIES
-    found = list(itertools.chain.from_iterable(in_processes(compile_for, groups, workers)))
-    total = sum(number for _, number, _ in found)
-    fields = {"compiled": [{"dispatcher": name, "functions": number, "seconds": took} for name, number, took in found]}
-    shown = pairs([(name, f"{count(number, 'function')}, {time(took)}") for name, number, took in found])
+    compilations = list(itertools.chain.from_iterable(in_processes(compile_for, groups, workers)))
+    total = sum(number for _, number, _ in compilations)
+    fields = {
+        "compiled": [{"dispatcher": name, "functions": number, "seconds": took} for name, number, took in compilations]
+    }
+    shown = pairs([(name, f"{count(number, 'function')}, {time(took)}") for name, number, took in compilations])
     finish(f"{count(total, 'function')} compiled; what was compiled before is kept.", fields, shown)
 
 
 def compile_for(names: Sequence[str]) -> list[tuple[str, int, float]]:
     """Run each dispatcher on a pool and on nodes. Return its name, the number of compiled functions, and seconds."""
-    found = []
+    compilations = []
     for name in names:
         before, begun = notice.count, perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # The workloads are no user's.
             for workload in _workloads(name):
                 simulate(workload, _hurried(name))
-        found.append((name, notice.count - before, perf_counter() - begun))
-    return found
+        compilations.append((name, notice.count - before, perf_counter() - begun))
+    return compilations
 
 
 def crowd() -> Workload:

@@ -97,29 +97,29 @@ def command(
     if deadline // step > _MOST_STEPS:
         raise InputError(f"--step: expected at most {_MOST_STEPS:,} steps up to the deadline, got {deadline // step:,}")
     if at is None:
-        found = _load(scenario)
+        situation = _load(scenario)
     else:
         workload = load(resolve(scenario), ReadingOptions())
-        found = scenario_at(workload, int(recorded_starts(workload).min()) + at, seed)
-    query = _Query(nodes, max(nodes - found.idle, 0), deadline, step, sharing)
+        situation = scenario_at(workload, int(recorded_starts(workload).min()) + at, seed)
+    query = _Query(nodes, max(nodes - situation.idle, 0), deadline, step, sharing)
     if save is not None:
-        write_scenario(found, save)
-        say("note", f"{count(len(found.jobs), 'job')} written to {save}")
+        write_scenario(situation, save)
+        say("note", f"{count(len(situation.jobs), 'job')} written to {save}")
     if front:
-        _front(found, query, plot)
+        _front(situation, query, plot)
         return
     with spinner("planning"):
         # One decision per deadline. The last one is that of the given deadline.
         if sharing:
             deadlines = [*range(0, deadline + 1, step), deadline]
-            by_deadline = plan_sharing(found.writing(), query.needed, deadlines, found.bandwidth)
+            by_deadline = plan_sharing(situation.writing(), query.needed, deadlines, situation.bandwidth)
         else:
-            made = plan(found.running(), query.needed, deadline, step)
+            made = plan(situation.running(), query.needed, deadline, step)
             by_deadline = [*made, made[deadline]]
     last = by_deadline[-1]
     fields = {
-        "machine_nodes": found.machine.nodes,
-        "idle": found.idle,
+        "machine_nodes": situation.machine.nodes,
+        "idle": situation.idle,
         "nodes": nodes,
         "freed_at_least": query.needed,
         "deadline_s": deadline,
@@ -127,10 +127,10 @@ def command(
         "by_deadline": [_fields(eviction) for eviction in _changes(by_deadline)],
     }
     if not last.feasible:
-        _infeasible(found, nodes, fields)
-    finish(_answer(found, query, last), fields, *_shown(found, query, by_deadline))
+        _infeasible(situation, nodes, fields)
+    finish(_answer(situation, query, last), fields, *_shown(situation, query, by_deadline))
     if plot is not None:
-        _draw(_figure(found, query, by_deadline), plot)
+        _draw(_figure(situation, query, by_deadline), plot)
 
 
 def _infeasible(scenario: Scenario, nodes: int, fields: dict[str, Any]) -> NoReturn:
@@ -167,15 +167,15 @@ def _draw(figure: Figure, plot: Path) -> None:
 def _front(scenario: Scenario, query: _Query, plot: Path | None) -> None:
     """Show the loss by number of nodes and deadline."""
     with spinner("planning"):
-        found = eviction_front(scenario, query.nodes, query.deadline, query.step, sharing=query.sharing)
-    possible = found[np.isfinite(found["loss"])]
+        front = eviction_front(scenario, query.nodes, query.deadline, query.step, sharing=query.sharing)
+    possible = front[np.isfinite(front["loss"])]
     fields = {"idle": scenario.idle, "front": possible.to_dict("records")}
     if possible.empty:
         _infeasible(scenario, query.nodes, fields)
     least, most = (possible["loss"].iloc[at] for at in (possible["loss"].argmin(), possible["loss"].argmax()))
     answer = f"Up to {query.nodes:,} nodes within {exact(query.deadline)} cost {least:,.1f} to {most:,.1f} node-hours."
     title = Text(f"loss in node-hours, {scenario.idle:,} nodes idle", style="bold")
-    finish(answer, fields, title, _grid(found))
+    finish(answer, fields, title, _grid(front))
     if plot is not None:
         named = {nodes: f"{nodes:,} nodes" for nodes in possible["nodes"].unique()[::-1]}
         data = pd.DataFrame(
@@ -199,9 +199,9 @@ def _scale(data: pd.DataFrame) -> tuple[str, str, bool, bool]:
     return "deadline (min)", "loss (node-hours, logarithmic)" if wide else "loss (node-hours)", False, wide
 
 
-def _grid(found: pd.DataFrame) -> Table:
+def _grid(front: pd.DataFrame) -> Table:
     """Return a row for each number of nodes and a column for each deadline."""
-    wide = found.pivot(index="nodes", columns="deadline", values="loss")
+    wide = front.pivot(index="nodes", columns="deadline", values="loss")
     table = terminal_table(["nodes", *(exact(int(deadline)) for deadline in wide.columns)])
     for nodes, losses in zip(wide.index, wide.to_numpy(), strict=True):
         table.add_row(f"{nodes:,}", *(f"{loss:,.1f}" if np.isfinite(loss) else NOTHING for loss in losses))

@@ -53,17 +53,17 @@ def command(
         _explain(name)
         return
     kinds = chosen or KINDS
-    found = {kind: [_entry(registry, part) for part in registry.names()] for kind, registry in kinds.items()}
+    by_kind = {kind: [_entry(registry, part) for part in registry.names()] for kind, registry in kinds.items()}
     shown: list[RenderableType] = []
-    for kind, entries in found.items():
+    for kind, entries in by_kind.items():
         shown += [Text(kind, style="bold underline"), pairs([(entry["name"], _line(entry)) for entry in entries]), ""]
     if chosen:
-        finish("hpcdispatch list NAME explains one, with its options.", found, *shown)
+        finish("hpcdispatch list NAME explains one, with its options.", by_kind, *shown)
         return
     shown += [Text("published traces", style="bold underline"), ", ".join(TRACES)]
     shown += [Text("sample trace", style="bold underline"), EXAMPLE]
     shown += [Text("published run times", style="bold underline"), ", ".join(RUN_TIMES)]
-    finish("hpcdispatch list NAME explains one, with its options.", {**found, "traces": list(TRACES)}, *shown)
+    finish("hpcdispatch list NAME explains one, with its options.", {**by_kind, "traces": list(TRACES)}, *shown)
 
 
 def _explain(name: str) -> None:
@@ -134,14 +134,14 @@ def description(registry: Registry, name: str) -> str:
 
 def meanings(registry: Registry, name: str) -> dict[str, str]:
     """Return the meaning and range of each option, from the docstrings of a part and of its options."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for source in _sources(registry.factory(name)):
         for key, text in _entries(source).items():
-            found.setdefault(key, text)
+            texts.setdefault(key, text)
     for option in () if registry is corrections else registry.options(name):
         if option.meaning:
-            found.setdefault(option.name, option.meaning)
-    return found
+            texts.setdefault(option.name, option.meaning)
+    return texts
 
 
 def choices_and_default(option: Option) -> str:
@@ -157,13 +157,13 @@ def _sources(factory: Any) -> list[str]:
     documented = getattr(factory, "documented", ())
     kinds = [*(documented or [built]), *([] if options is None or isinstance(options, type) else [type(options)])]
     kinds += [getattr(built, "Options", None), getattr(built, "__init__", None)]
-    found = []
+    docstrings = []
     for kind in kinds:
         for part in kind.__mro__[:-1] if inspect.isclass(kind) else (kind,):
             text = inspect.getdoc(part) if part is not None else None
-            if text and text not in found:
-                found.append(text)
-    return found
+            if text and text not in docstrings:
+                docstrings.append(text)
+    return docstrings
 
 
 def _text(doc: str) -> str:
@@ -179,7 +179,7 @@ def _plain(text: str) -> str:
 
 def _entries(doc: str) -> dict[str, str]:
     """Return name to text of the entries of the sections on parameters and attributes."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for section in re.findall(r"(?:^|\n)(?:Parameters|Attributes)\n-{3,}\n(.*?)(?=\n\S[^\n]*\n-{3,}\n|\Z)", doc, re.S):
         names: list[str] = []
         for line in section.splitlines():
@@ -187,5 +187,5 @@ def _entries(doc: str) -> dict[str, str]:
                 names = [name.strip() for name in line.partition(":")[0].split(",")]
             else:
                 for name in names:
-                    found[name] = _plain(f"{found.get(name, '')} {line.strip()}".strip())
-    return found
+                    texts[name] = _plain(f"{texts.get(name, '')} {line.strip()}".strip())
+    return texts

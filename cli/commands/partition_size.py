@@ -81,8 +81,8 @@ def command(
     """
     for names, given in (("--state or --trace", (state, trace)), ("--requests or --runs", (requests, runs))):
         if sum(each is not None for each in given) != 1:
-            got = "both" if given[0] is not None else "neither"
-            raise InputError(f"expected {names}, got {got}")
+            how_many = "both" if given[0] is not None else "neither"
+            raise InputError(f"expected {names}, got {how_many}")
     check_writable(plot, "--plot", ("png", "svg"))
     if joint and (runs is None or weight):
         raise InputError(f"--joint: expected --runs and no --weight, got {'--weight' if runs else '--requests'}")
@@ -92,13 +92,13 @@ def command(
             raise InputError(f"--sizes: expected different whole numbers >= 1, separated by commas, got {sizes!r}")
     with spinner("looking at the machine"):
         moment = _moment(state, trace)
-    found = None
+    speedup_fit = None
     if requests is not None:
         asked = read_requests(requests)
     else:
-        asked, found = _of_runs(runs, moment, level, [int(text) for text in texts])
-    if joint and found is not None:
-        advice = advise_size_and_time(moment, found, [request.processors for request in asked])
+        asked, speedup_fit = _of_runs(runs, moment, level, [int(text) for text in texts])
+    if joint and speedup_fit is not None:
+        advice = advise_size_and_time(moment, speedup_fit, [request.processors for request in asked])
     else:
         advice = advise_size(moment, asked, weight)
     finish(_answer(moment, advice), _fields(moment, advice), *_shown(moment, advice))
@@ -110,9 +110,9 @@ def command(
 def _moment(state: Path | None, trace: str | None) -> MachineMoment:
     """Return the free processors over time, from a state or from a trace at a time."""
     if state is not None:
-        found = read_scenario(state)
+        scenario = read_scenario(state)
         try:
-            return moment_of_state(found)
+            return moment_of_state(scenario)
         except InputError as error:
             raise InputError(f"{state}: {error}") from None
     assert trace is not None
@@ -130,17 +130,17 @@ def _of_runs(
     assert runs is not None
     own = read_own_runs(runs)
     try:
-        requests, found = requests_of_runs(own, moment.profile.processors, level, sizes)
+        requests, speedup_fit = requests_of_runs(own, moment.profile.processors, level, sizes)
     except InputError as error:
         raise InputError(f"{runs}: {error}") from None
-    best = found.best
+    best = speedup_fit.best
     values = ", ".join(f"{name} {value:.3g}" for name, value in best.parameters.items())
     say(
         "note",
         f"{len(own)} runs: best is {best.name} ({values}), left-out error {percent(best.left_out_error)}%; "
-        f"measure {found.measure_next([r.processors for r in requests]):.0f} processors next",
+        f"measure {speedup_fit.measure_next([r.processors for r in requests]):.0f} processors next",
     )
-    return requests, found
+    return requests, speedup_fit
 
 
 def _off(moment: MachineMoment) -> tuple[float, float] | None:
@@ -172,9 +172,9 @@ def _shown(moment: MachineMoment, advice: SizeAdvice) -> list[RenderableType]:
     headers = headed("walltime"), headed("starts in"), headed("turnaround")
     table = terminal_table(["processors", *headers, "processor-hours", ""], 0)
     for request, offer in zip(advice.requests, advice.options, strict=True):
-        found = (NOTHING, NOTHING) if offer is None else (exact(offer.start - moment.now), exact(offer.turnaround))
+        times = (NOTHING, NOTHING) if offer is None else (exact(offer.start - moment.now), exact(offer.turnaround))
         mark = "never fits" if offer is None else "chosen" * (offer == advice.choice)
-        cells = (f"{request.processors:,}", exact(request.walltime), *found, f"{request.processor_hours:,.1f}")
+        cells = (f"{request.processors:,}", exact(request.walltime), *times, f"{request.processor_hours:,.1f}")
         table.add_row(*map(Text, (*cells, mark)))
     off = _off(moment)
     if off is None or moment.kept is None:

@@ -63,38 +63,38 @@ def command(
     source = resolve(*trace)
     workload = load(source, reading)
     with spinner(f"predicting {len(workload):,} jobs"):
-        found = evaluate_predictors(workload, specs, dispatcher=dispatcher)
+        results = evaluate_predictors(workload, specs, dispatcher=dispatcher)
     if out is not None:
-        save(out, csv_text(found.jobs), packed=False)
+        save(out, csv_text(results.jobs), packed=False)
         say("note", f"predictions written to {out}")
     if plot is not None:
-        axes = found.plot()
+        axes = results.plot()
         figure = axes.get_figure(root=True)
         assert figure is not None
         figure.savefig(plot)
         say("note", f"picture written to {plot}")
-    best = next(row for row in found.table.to_dict("records") if row["predictor"] == found.best())
+    best = next(row for row in results.table.to_dict("records") if row["predictor"] == results.best())
     effect = f"under {dispatcher} a job waits {estimated('with walltimes', _estimate(best))}"
     if pd.isna(best["wait_ratio"]):
         effect = f"with walltimes no job waits under {dispatcher}"
     elif best["predictor"] == WALLTIME:
         effect = f"under {dispatcher} a job waits {time(best['wait'])} on average with them"
     answer = (
-        f"{found.best()} predicts best, with a mean error of {time(best['mae'])} and {best['close']:.0%} of the jobs "
+        f"{results.best()} predicts best, with a mean error of {time(best['mae'])} and {best['close']:.0%} of the jobs "
         f"within 25%; {effect}."
     )
-    tables = {name: getattr(found, name) for name in ("table", "by_length", "by_user", "over_time")}
+    tables = {name: getattr(results, name) for name in ("table", "by_length", "by_user", "over_time")}
     fields: dict[str, Any] = {name: frame.to_dict("records") for name, frame in tables.items()}
-    measures = "\nother measures of the error", _measures(found)
+    measures = "\nother measures of the error", _measures(results)
     finish(
         answer,
-        {**fields, "counts": dict(found.counts)},
-        _errors(found),
+        {**fields, "counts": dict(results.counts)},
+        _errors(results),
         f"\nwaits under {dispatcher}",
-        _waits(found),
+        _waits(results),
         *measures,
         "\nby run time",
-        _classes(found),
+        _classes(results),
     )
 
 
@@ -111,7 +111,7 @@ def _estimate(row: Mapping[Any, Any]) -> Estimate:
     )
 
 
-def _errors(found: PredictorEvaluation) -> Table:
+def _errors(results: PredictorEvaluation) -> Table:
     heads = [
         "predictor",
         headed("error"),
@@ -122,7 +122,7 @@ def _errors(found: PredictorEvaluation) -> Table:
         "ms",
     ]
     shown = terminal_table(heads)
-    for row in found.table.to_dict("records"):
+    for row in results.table.to_dict("records"):
         covered = NOTHING if pd.isna(row["coverage_80"]) else percent(row["coverage_80"])
         shown.add_row(
             Text(str(row["predictor"])),
@@ -136,10 +136,10 @@ def _errors(found: PredictorEvaluation) -> Table:
     return shown
 
 
-def _waits(found: PredictorEvaluation) -> Table:
+def _waits(results: PredictorEvaluation) -> Table:
     """Return the mean waits with each predictor, against those with walltimes."""
     shown = terminal_table(["predictor", headed("mean wait"), "to walltimes", "interval", "verdict"], 1)
-    for row in found.table.to_dict("records"):
+    for row in results.table.to_dict("records"):
         estimate = _estimate(row)
         told = estimate.reason if pd.isna(estimate.low) else span_text(estimate.low, estimate.high)
         compared = [change(estimate.ratio), told, row["verdict"]]
@@ -151,11 +151,11 @@ def _waits(found: PredictorEvaluation) -> Table:
     return shown
 
 
-def _measures(found: PredictorEvaluation) -> Table:
+def _measures(results: PredictorEvaluation) -> Table:
     """Return the accuracy min(p / r, r / p), the mean of |ln(p / r)|, E-Loss, and the size of errors by their sign."""
     heads = ["predictor", "accuracy (%)", "log error", "E-Loss (s²)", headed("too short by"), headed("too long by")]
     shown = terminal_table(heads)
-    for row in found.table.to_dict("records"):
+    for row in results.table.to_dict("records"):
         shown.add_row(
             Text(str(row["predictor"])),
             percent(row["accuracy"]),
@@ -167,9 +167,9 @@ def _measures(found: PredictorEvaluation) -> Table:
     return shown
 
 
-def _classes(found: PredictorEvaluation) -> Table:
+def _classes(results: PredictorEvaluation) -> Table:
     shown = terminal_table(["predictor", "run time", "jobs", headed("error"), "within 25% (%)", "under (%)"], 2)
-    for row in found.by_length.to_dict("records"):
+    for row in results.by_length.to_dict("records"):
         shown.add_row(
             Text(str(row["predictor"])),
             str(row["length"]),

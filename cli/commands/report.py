@@ -74,13 +74,13 @@ def command(
         "cool_down": _read("--cool-down", Cut.parse, cool_down),
         "window": _read("--window", Window.parse, window),
     }
-    found = runs_of(folder, campaign)
+    folder_results = runs_of(folder, campaign)
     page = folder / "report.html" if out is None else out
     if page.is_dir():
         raise InputError(f"{page}: expected a file for --out, got a folder")
     page.parent.mkdir(parents=True, exist_ok=True)
-    with JobBar("reading", sum(run.jobs for run in found.runs)) as bar:
-        made = study(found, baseline=baseline, **chosen, progress=lambda run: bar.update(bar.done + run.jobs))
+    with JobBar("reading", sum(run.jobs for run in folder_results.runs)) as bar:
+        made = study(folder_results, baseline=baseline, **chosen, progress=lambda run: bar.update(bar.done + run.jobs))
     with spinner("drawing"):
         write_report(made, page)
     for line in made.left_out:

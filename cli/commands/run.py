@@ -204,12 +204,12 @@ def _simulated(
     """Simulate, in another process if there is a plug-in or a budget."""
     if seconds is None and not names_plug_in(dispatcher) and not names_plug_in(predictor):
         return simulate(workload, dispatcher, predictor, **given, progress=bar.update)
-    found = simulate_apart(workload, dispatcher, predictor, **given, progress=bar.update, seconds=seconds)
-    if isinstance(found, CellError):
-        if found.type == "InputError":
-            raise InputError(found.message)
-        raise RunFailedError(f"dispatcher {dispatcher}, predictor {predictor}: {found}", found.traceback)
-    return found
+    result = simulate_apart(workload, dispatcher, predictor, **given, progress=bar.update, seconds=seconds)
+    if isinstance(result, CellError):
+        if result.type == "InputError":
+            raise InputError(result.message)
+        raise RunFailedError(f"dispatcher {dispatcher}, predictor {predictor}: {result}", result.traceback)
+    return result
 
 
 def _baseline(workload: Workload, result: Result, predictor: str, given: dict[str, Any]) -> Result | None:

@@ -259,8 +259,8 @@ def _answer(advice: Advice, measured: SiteAdvice | None, kind: str) -> str:
         text += " Where a job that ends early frees its nodes and no request waits, the maximum is best."
     if measured is None:
         return text
-    found = next(each for each in measured.rows if each.name == BEST)
-    replayed = against("the maximum", found.ratio, found.low, found.high, count(measured.runs, "run"), "response time")
+    best = next(each for each in measured.rows if each.name == BEST)
+    replayed = against("the maximum", best.ratio, best.low, best.high, count(measured.runs, "run"), "response time")
     return f"{text} Replayed with the queue, the {BEST} of reserved time has {replayed}."
 
 
@@ -269,7 +269,7 @@ def _beside(advice: Advice, kind: str) -> str:
     row = advice.rows[advice.recommended]
     others = [each for each in advice.rows if each is not row and each.strategy.name in (BEST, MAXIMUM)]
     names = {MAXIMUM: "requesting the maximum at once", BEST: f"the {BEST}"}
-    told = [found for each in others if (found := _against(row, each, names[each.strategy.name], _noun(kind)))]
+    told = [pair for each in others if (pair := _against(row, each, names[each.strategy.name], _noun(kind)))]
     if not told:
         return "."
     end = ". It is the way with the least on these runs." if row.unseen else ", on the runs that it is made from."
@@ -299,11 +299,11 @@ def _against(best: StrategyRow, other: StrategyRow, name: str, noun: str) -> tup
     if mine is None or rival is None:
         return None
     runs = len(rival.times)
-    found = of_samples(mine.times[-runs:], rival.times)
+    estimate = of_samples(mine.times[-runs:], rival.times)
     basis = f"{count(runs, 'run')}{' not seen before' if best.unseen else ''}"
-    if found.reason:
-        basis = f"{basis}; {found.reason}"
-    return found.ratio, against(name, found.ratio, found.low, found.high, basis, noun)
+    if estimate.reason:
+        basis = f"{basis}; {estimate.reason}"
+    return estimate.ratio, against(name, estimate.ratio, estimate.low, estimate.high, basis, noun)
 
 
 def _site_shown(measured: SiteAdvice | None, site: str | None, cores: int) -> list[RenderableType]:
@@ -397,10 +397,10 @@ def _sure(sure: tuple[tuple[float, float], tuple[float, float]], runs: int) -> s
 
 
 def _requests(advice: Advice) -> Table:
-    found = advice.advised
+    sequence = advice.advised
     more = ("checkpoint", "for runs up to") if advice.without is not None else ()
     table = terminal_table(["request", headed("time"), "needed (%)", headed("expected waste"), *more])
-    columns = found.values, found.needed, found.wasted, found.keeps, found.reached
+    columns = sequence.values, sequence.needed, sequence.wasted, sequence.keeps, sequence.reached
     for number, (value, needed, wasted, keeps, reached) in enumerate(zip(*columns, strict=True), 1):
         last = ("yes" if keeps else "no", exact(reached)) if more else ()
         table.add_row(str(number), exact(value), percent(float(needed)), exact(float(wasted)), *last)
@@ -438,7 +438,7 @@ def _strategies(rows: Sequence[tuple[str, str, StrategyResult | None]], kind: st
 
 def _plain(advice: Advice, history: RunHistory) -> dict[str, Any]:
     """Return all results for JSON, times in seconds."""
-    found = advice.advised
+    sequence = advice.advised
     return {
         "runs": len(history),
         "timeouts": int(history.censored.sum()),
@@ -451,14 +451,17 @@ def _plain(advice: Advice, history: RunHistory) -> dict[str, Any]:
         "requests": [
             {"time": value, "needed": needed, "waste": wasted, "reached": reached, "checkpoint": keeps}
             for value, needed, wasted, reached, keeps in zip(
-                *(column.tolist() for column in (found.values, found.needed, found.wasted, found.reached, found.keeps)),
+                *(
+                    column.tolist()
+                    for column in (sequence.values, sequence.needed, sequence.wasted, sequence.reached, sequence.keeps)
+                ),
                 strict=True,
             )
         ],
         "checkpoints_pay_up_to": advice.worthwhile,
         "without_checkpoints": advice.without and advice.without.expected_makespan,
-        "expected_time": found.expected_makespan,
-        "expected_waste": found.expected_waste,
+        "expected_time": sequence.expected_makespan,
+        "expected_waste": sequence.expected_waste,
         "strategies": {
             row.strategy.name: {
                 "first_request": row.first,

@@ -63,17 +63,17 @@ def state(
     in place of nodes.
     """
     snapshot = moment.read()
-    found = cluster_state(snapshot, unit)
-    write_scenario(found, out)
+    scenario = cluster_state(snapshot, unit)
+    write_scenario(scenario, out)
     waiting = sum(job.tasks for job in snapshot.waiting)
-    used = found.machine.nodes - found.idle
+    used = scenario.machine.nodes - scenario.idle
     fields = {
         "file": str(out),
-        "running": len(found.jobs),
+        "running": len(scenario.jobs),
         "waiting": waiting,
         "used": used,
-        "total": found.machine.nodes,
+        "total": scenario.machine.nodes,
         "unit": unit,
     }
-    machine = f"{used:,} of {count(found.machine.nodes, unit)}"
-    finish(f"{count(len(found.jobs), 'running job')} on {machine}, {waiting:,} waiting: written to {out}.", fields)
+    machine = f"{used:,} of {count(scenario.machine.nodes, unit)}"
+    finish(f"{count(len(scenario.jobs), 'running job')} on {machine}, {waiting:,} waiting: written to {out}.", fields)

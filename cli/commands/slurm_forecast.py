@@ -108,8 +108,8 @@ def _calibration(now: SlurmMoment, learning: Learning, store: Path) -> tuple[Cal
         return kept, "kept forecasts"
     past = _history(now)
     options = {"moments": learning.calibrate, "draws": min(learning.draws, 10), "seed": learning.seed}
-    found = past_forecasts(past, now.slurm(), create_predictor(learning.predictor), now.state.at, **options)
-    return Calibration.of(found), f"starts at {learning.calibrate} past moments"
+    forecasts = past_forecasts(past, now.slurm(), create_predictor(learning.predictor), now.state.at, **options)
+    return Calibration.of(forecasts), f"starts at {learning.calibrate} past moments"
 
 
 def _kept(now: SlurmMoment, store: Path) -> list[PastForecast]:
@@ -118,7 +118,7 @@ def _kept(now: SlurmMoment, store: Path) -> list[PastForecast]:
         return []
     starts = {each.job.id: each.start for each in now.state.ended} | {each.id: each.start for each in now.state.running}
     waiting = now.snapshot.by_id()
-    found = []
+    forecasts = []
     for each in read_kept(store, KeptForecast, "forecast"):
         low, high = each.plain_low or each.low, each.plain_high or each.high
         start = starts.get(each.job, None)
@@ -128,8 +128,8 @@ def _kept(now: SlurmMoment, store: Path) -> list[PastForecast]:
             came = now.snapshot.now
         else:
             continue
-        found.append(PastForecast(low - each.made, high - each.made, came - each.made, each.partition))
-    return found
+        forecasts.append(PastForecast(low - each.made, high - each.made, came - each.made, each.partition))
+    return forecasts
 
 
 def _history(now: SlurmMoment) -> Workload:
@@ -149,34 +149,36 @@ def _without(now: SlurmMoment, answered: set[str]) -> dict[str, str]:
     machine = now.workload.machine
     rows = None if now.limits is None else SiteLimits(now.limits, now.site, machine)
     planned = {job.id: job for job in now.workload.jobs}
-    found = {}
+    reasons = {}
     for id_, each in now.snapshot.by_id().items():
         if id_ in answered:
             continue
         job = planned.get(id_)
         over = rows.over(JobView(job, machine)) if rows is not None and job is not None else ()
         if not each.starts:
-            found[id_] = f"it waits for {each.reason}, until its owner or an operator changes that"
+            reasons[id_] = f"it waits for {each.reason}, until its owner or an operator changes that"
         elif job is None:
-            found[id_] = "it has no walltime, no cores, or no partition that is up"
+            reasons[id_] = "it has no walltime, no cores, or no partition that is up"
         elif over:
-            found[id_] = f"it is beyond the limit of {', '.join(sorted(over))} all alone"
+            reasons[id_] = f"it is beyond the limit of {', '.join(sorted(over))} all alone"
         elif machine.slots(job.per_node) < job.nodes:
-            found[id_] = "the nodes that it may use do not have so much, were they empty"
+            reasons[id_] = "the nodes that it may use do not have so much, were they empty"
         else:
-            found[id_] = "it starts in fewer than half of the simulations"
-    return found
+            reasons[id_] = "it starts in fewer than half of the simulations"
+    return reasons
 
 
 def _forecasts(now: SlurmMoment, learning: Learning, calibration: Calibration) -> list[KeptForecast]:
     """Return the forecasts of all waiting jobs, calibrated."""
     predictor = create_predictor(learning.predictor)
     zero = now.zero
-    found = forecast_starts(now.workload, now.state, now.slurm(), predictor, draws=learning.draws, seed=learning.seed)
+    start_forecasts = forecast_starts(
+        now.workload, now.state, now.slurm(), predictor, draws=learning.draws, seed=learning.seed
+    )
     waiting = now.snapshot.by_id()
     partitions = {job.id: job.queue for job in now.workload.jobs}
     made = []
-    for id_, plain in found.items():
+    for id_, plain in start_forecasts.items():
         each = calibration.applied(plain, now.state.at, partitions[id_])
         made.append(
             KeptForecast(

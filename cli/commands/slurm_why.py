@@ -42,9 +42,9 @@ def why(
             _print_held(job, held.reason)
             return
         id_ = now.waiting(job)
-        found = why_waiting(question_of(now), id_)
+        explanation = why_waiting(question_of(now), id_)
     waiting = now.snapshot.by_id()
-    _print(found, waiting[id_].reason if id_ in waiting else "")
+    _print(explanation, waiting[id_].reason if id_ in waiting else "")
 
 
 def question_of(now: SlurmMoment) -> Question:
@@ -77,15 +77,22 @@ def _print_held(job: str, reason: str) -> None:
     finish(f"Job {job} never starts as it is: {said}.", {**fields, "slurm": reason})
 
 
-def _print(found: WaitingReason, reason: str) -> None:
-    rows = [(each.change, exact(each.wait)) for each in found.sooner]
+def _print(explanation: WaitingReason, reason: str) -> None:
+    rows = [(each.change, exact(each.wait)) for each in explanation.sooner]
     tables = [Table("", ("with", headed("it starts in")), rows).terminal()] if rows else []
-    ahead = f"Before it: {', '.join(found.ahead[:8])}{', ...' if len(found.ahead) > 8 else ''}" if found.ahead else ""
-    when = f"starts in {exact(found.wait)} at the latest" if found.wait >= 0 else "never starts"
+    ahead = (
+        f"Before it: {', '.join(explanation.ahead[:8])}{', ...' if len(explanation.ahead) > 8 else ''}"
+        if explanation.ahead
+        else ""
+    )
+    when = f"starts in {exact(explanation.wait)} at the latest" if explanation.wait >= 0 else "never starts"
     said = f"Slurm says {reason}. " if reason and reason != "None" else ""
-    best = found.sooner[0] if found.sooner else None
+    best = explanation.sooner[0] if explanation.sooner else None
     more = f" With {best.change} it starts in {exact(best.wait)}." if best is not None else ""
-    waits = f"Job {found.job} {when} in the model: {found.detail}."
-    lines: list[RenderableType] = [*filter(None, [said + count(len(found.ahead), "job") + " ahead", ahead]), *tables]
-    fields = {**asdict(found), "sooner": [each._asdict() for each in found.sooner], "slurm": reason}
+    waits = f"Job {explanation.job} {when} in the model: {explanation.detail}."
+    lines: list[RenderableType] = [
+        *filter(None, [said + count(len(explanation.ahead), "job") + " ahead", ahead]),
+        *tables,
+    ]
+    fields = {**asdict(explanation), "sooner": [each._asdict() for each in explanation.sooner], "slurm": reason}
     finish(f"{waits}{more}", fields, *lines)

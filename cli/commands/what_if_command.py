@@ -165,29 +165,29 @@ def command(
         for number, text in enumerate(dict.fromkeys(scenarios), 1):
             cases.append(record.scenario(text, Path(folder, str(number))))
         with spinner(f"simulating {count(len(cases), 'case')}, {count(1 + repeats, 'time')} each"):
-            found = what_if(cases, NEAR, repeats, seed)
+            results = what_if(cases, NEAR, repeats, seed)
     if reservations is not None:
         say_of_reservations(read_slurm_reservations(reservations, record.site))
     for case in cases:
         for note in case.notes:
             say("note", f"{case.name}: {note}")
-    for row in found[1:]:
+    for row in results[1:]:
         if row.unstarted:
             say("note", f"{row.name}: {count(row.unstarted, 'job')} without a start, not in its means")
-    checks = self_check(record.workload, found)
-    classes = without_untrusted(by_class(record.workload, found), checks)
+    checks = self_check(record.workload, results)
+    classes = without_untrusted(by_class(record.workload, results), checks)
     if out is not None:
-        _write(record, found, classes, site, out)
-    rows = [{key: value for key, value in asdict(row).items() if key not in ("waits", "repeated")} for row in found]
+        _write(record, results, classes, site, out)
+    rows = [{key: value for key, value in asdict(row).items() if key not in ("waits", "repeated")} for row in results]
     finish(
-        answer(found, record.workload.columns.submit.astype(np.float64), time),
+        answer(results, record.workload.columns.submit.astype(np.float64), time),
         {
             "schedulers": rows,
             "classes": classes.to_dict("records"),
             "self_check": [asdict(each) for each in checks],
         },
         *_checked(checks),
-        *_shown(record.workload, found, record.state, classes),
+        *_shown(record.workload, results, record.state, classes),
     )
 
 
@@ -226,16 +226,16 @@ def _say_doubts(record: SiteRecord, site: SiteFiles) -> None:
             )
 
 
-def _write(record: SiteRecord, found: list[WhatIf], classes: pd.DataFrame, site: SiteFiles, out: Path) -> None:
+def _write(record: SiteRecord, results: list[WhatIf], classes: pd.DataFrame, site: SiteFiles, out: Path) -> None:
     """Write the page."""
     facts = [
         ("Files", f"{site.sacct_file.name}, {site.config_file.name}"),
         ("Jobs", _begun(record.workload, record.state)),
         *(("To be known", note) for note in record.workload.provenance.notes),
-        *(("To be known", f"{row.name}: {note}") for row in found for note in row.notes),
+        *(("To be known", f"{row.name}: {note}") for row in results for note in row.notes),
     ]
     submit = record.workload.columns.submit.astype(np.float64)
-    folder = write_what_if(found, submit, classes, facts, out)
+    folder = write_what_if(results, submit, classes, facts, out)
     say("note", f"{out}, with its figures and tables in {folder}")
 
 
@@ -263,20 +263,22 @@ def _begun(workload: Workload, state: MachineState) -> str:
     return f"{begun} {count(ran, 'job')} ran; {count(len(state.ended), 'job')} before that"
 
 
-def _shown(workload: Workload, found: list[WhatIf], state: MachineState, classes: pd.DataFrame) -> list[RenderableType]:
-    names = short_names(found)
+def _shown(
+    workload: Workload, results: list[WhatIf], state: MachineState, classes: pd.DataFrame
+) -> list[RenderableType]:
+    names = short_names(results)
     waits = map(headed, ("mean wait", "p95 wait"))
     columns = ("scheduler", *waits, "mean bounded slowdown", "utilization (%)", "to slurm (%)")
     rows = [
         (names[row.name], time(row.wait), time(row.wait_p95), ratio(row.slowdown), percent(row.utilization), band(row))
-        for row in found
+        for row in results
     ]
-    told = [_begun(workload, state), *in_a_sentence(found[0], found[1]), *filter(None, [furthest(classes)]), ""]
+    told = [_begun(workload, state), *in_a_sentence(results[0], results[1]), *filter(None, [furthest(classes)]), ""]
     legend = [f"{short}: {name}" for name, short in names.items() if short != name]
-    others = [row.name for row in found[2:]] or [""]
+    others = [row.name for row in results[2:]] or [""]
     tables: list[RenderableType] = []
     for first in range(0, len(others), _SIDE_BY_SIDE):  # As many as fit a terminal.
-        shown_names = (found[0].name, found[1].name, *others[first : first + _SIDE_BY_SIDE])
+        shown_names = (results[0].name, results[1].name, *others[first : first + _SIDE_BY_SIDE])
         for table in class_tables(classes[classes["scheduler"].isin(shown_names)], names, time):
             tables += ["", table.title, table.terminal()]
     return [*told, Table("", columns, rows).terminal(), *legend, *tables, *losers(classes)]

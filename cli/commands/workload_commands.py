@@ -64,12 +64,12 @@ def describe_command(
         say("note", f"{source.name}: no built-in column map fits; complete this one and give it as --format MAP.toml")
         click.echo(error.map_text, nl=False)
         return
-    found = describe(workload, requests=requests)
+    description = describe(workload, requests=requests)
     if report is not None:
         save(report, json.dumps(clean(reading_report(workload)), indent=2) + "\n", packed=False)
-    text = f"{count(found.jobs, 'job')} in {time(found.span)}"
-    answer = f"{text} offer {found.load:.0%} of what {count(found.processors, 'processor')} can do."
-    finish(answer if found.load >= 0 else f"{text}.", asdict(found), pairs(found.rows(time)))
+    text = f"{count(description.jobs, 'job')} in {time(description.span)}"
+    answer = f"{text} offer {description.load:.0%} of what {count(description.processors, 'processor')} can do."
+    finish(answer if description.load >= 0 else f"{text}.", asdict(description), pairs(description.rows(time)))
 
 
 @command.command("convert", epilog=examples("hpcdispatch workload convert jobs.sacct jobs.swf.gz --lenient"))

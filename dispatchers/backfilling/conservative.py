@@ -114,8 +114,8 @@ class Conservative(Configured[ConservativeOptions]):
         """
         if isinstance(self.held, PoolReservations):
             return self.held.earliest_start(waiting.nodes, waiting.demand, waiting.predicted)
-        found = self.held.profile.earliest(waiting, self.held.profile.now)
-        return None if found is None else found[0]
+        fit = self.held.profile.earliest(waiting, self.held.profile.now)
+        return None if fit is None else fit[0]
 
     def guaranteed(self, waiting: Waiting) -> int | None:
         """Return the begin of a job's reservation, or ``None``. Call :meth:`update` first."""

@@ -129,12 +129,12 @@ class EASY(OrderOption):
         while tried < len(behind) and reserved < most:
             waiting = behind[tried]
             tried += 1
-            found = room.earliest(waiting)
-            if found is None:
+            fit = room.earliest(waiting)
+            if fit is None:
                 continue
-            room.take(waiting, *found)
-            if found[0] == state.now:
-                started.append(Start(waiting, found[1]))
+            room.take(waiting, *fit)
+            if fit[0] == state.now:
+                started.append(Start(waiting, fit[1]))
             else:
                 reserved += 1
         return started + room.start_now(self._candidates(state, behind[tried:]))

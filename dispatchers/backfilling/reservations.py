@@ -183,11 +183,11 @@ class Reservations:
         for id_, booking in sorted(self.reserved.items(), key=lambda item: item[1].start):
             waiting = booking.waiting
             assert waiting is not None
-            found = self.profile.earliest(waiting, max(now, booking.start))
-            if found is None:  # Rules of the machine leave it no room any more.
+            fit = self.profile.earliest(waiting, max(now, booking.start))
+            if fit is None:  # Rules of the machine leave it no room any more.
                 del self.reserved[id_]
                 continue
-            booking.shift(*found)
+            booking.shift(*fit)
             booking.end = booking.start + waiting.predicted
             self.profile.add(booking)
             self.freed.append((now, booking.end))
@@ -205,10 +205,10 @@ class Reservations:
 
     def reserve(self, waiting: Waiting, now: int, before: int | None = None) -> bool:
         """Reserve the first start in [now, before) where a job fits. Return whether there is one."""
-        found = self.profile.earliest(waiting, now, before)
-        if found is None:
+        fit = self.profile.earliest(waiting, now, before)
+        if fit is None:
             return False
-        self.reserved[waiting.id] = booking = self._book(waiting, *found)
+        self.reserved[waiting.id] = booking = self._book(waiting, *fit)
         self.profile.add(booking)
         return True
 
@@ -266,11 +266,11 @@ class Reservations:
     def _move(self, booking: JobBooking, after: int, before: int) -> bool:
         """Move a reservation to a start in [after, before), if it fits there."""
         interval = booking.start, booking.end
-        found = self.profile.earlier(booking, after, before)
-        if found is None:
+        fit = self.profile.earlier(booking, after, before)
+        if fit is None:
             return False
         self.freed.append(interval)
-        self.profile.move(booking, *found)
+        self.profile.move(booking, *fit)
         return True
 
     def start_due(self, state: State) -> tuple[Iterator[tuple[Waiting, Placement]], bool, int | None]:
@@ -310,20 +310,20 @@ class Reservations:
                 return True
             if isinstance(space, PoolSpace):
                 return False
-        found = self.profile.earlier(booking, now, now + 1)
-        if found is None or not space.put(found[1], waiting.demand):
+        fit = self.profile.earlier(booking, now, now + 1)
+        if fit is None or not space.put(fit[1], waiting.demand):
             return False
-        self.profile.move(booking, booking.start, found[1])
+        self.profile.move(booking, booking.start, fit[1])
         return True
 
     def _postpone(self, booking: JobBooking, id_: str, now: int) -> None:
         """Move a due reservation that the rules no longer allow to the first start that they do."""
-        found = self.profile.earlier(booking, now)
-        if found is None:
+        fit = self.profile.earlier(booking, now)
+        if fit is None:
             self.profile.remove(booking)
             del self.reserved[id_]
         else:
-            self.profile.move(booking, *found)
+            self.profile.move(booking, *fit)
 
     def earliest_start(self, nodes: int, demand: tuple[int, ...], duration: int) -> int | None:
         """Return the first start at which slots fit beside all reservations, or ``None``."""
@@ -341,10 +341,10 @@ class Reservations:
         """
         now = self.profile.now
         own = self.reserved.get(waiting.id)
-        found = None if own is not None and own.start <= now else self._free_until(waiting, now)
-        if found is None:
+        gap = None if own is not None and own.start <= now else self._free_until(waiting, now)
+        if gap is None:
             return None
-        until, placement = found
+        until, placement = gap
         if own is not None:
             until = own.start if until is None else min(until, own.start)
         return None if until is None else until - now, placement

@@ -52,8 +52,8 @@ class RuledRoom:
             and space.put(planned, job.demand)
         ):
             return planned
-        found = self._profile.earliest(entry, before=self._state.now + 1)
-        return found[1] if found is not None and space.put(found[1], job.demand) else None
+        fit = self._profile.earliest(entry, before=self._state.now + 1)
+        return fit[1] if fit is not None and space.put(fit[1], job.demand) else None
 
     def take(self, job: Waiting, placement: Placement) -> None:
         """Take the room of a job that starts now."""

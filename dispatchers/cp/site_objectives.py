@@ -296,13 +296,13 @@ class PlannedObjective:
 
     def expression(self, variables: Variables) -> LinearExprT:
         """Return the CP-SAT expression to minimise."""
-        found = self.goal.tried(_checked_expression, self.goal.inner, self.view.model(variables))
-        return WeightedLateness(variables.problem).expression(variables) if found is None else found
+        expression = self.goal.tried(_checked_expression, self.goal.inner, self.view.model(variables))
+        return WeightedLateness(variables.problem).expression(variables) if expression is None else expression
 
     def cost(self, schedule: Schedule) -> float:
         """Return the cost of a schedule."""
-        found = self.goal.tried(_checked_cost, self.goal.inner, self.view.schedule(schedule))
-        return float(schedule.cost) if found is None else found
+        cost = self.goal.tried(_checked_cost, self.goal.inner, self.view.schedule(schedule))
+        return float(schedule.cost) if cost is None else cost
 
 
 def _checked_cost(goal: PlanGoal, plan: PlannedJobs) -> float:
@@ -313,10 +313,10 @@ def _checked_cost(goal: PlanGoal, plan: PlannedJobs) -> float:
 
 
 def _checked_expression(goal: PlanGoal, plan: PlanModel) -> LinearExprT:
-    found = goal.expression(plan)
-    if isinstance(found, bool) or not isinstance(found, LinearExprT):
-        raise ValueError(f"expression must be one of CP-SAT's, got {found!r}")
-    return found
+    expression = goal.expression(plan)
+    if isinstance(expression, bool) or not isinstance(expression, LinearExprT):
+        raise ValueError(f"expression must be one of CP-SAT's, got {expression!r}")
+    return expression
 
 
 class CheckedGoal(Goal):
@@ -354,14 +354,14 @@ class CheckedGoal(Goal):
 
     def priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
         """Return the priorities of jobs, or those of the slowdown after a failure."""
-        found = self.tried(self._priorities, queue, places, now)
-        urgency = self._instead.priorities(queue, places, now) if found is None else found
+        priorities = self.tried(self._priorities, queue, places, now)
+        urgency = self._instead.priorities(queue, places, now) if priorities is None else priorities
         return urgency * self._factors([queue[place] for place in places.tolist()], now)
 
     def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
         """Return the terms of the goal, or those of the slowdown after a failure."""
-        found = self.tried(self._terms, list(waiting), now)
-        terms = self._instead.objective(waiting, now) if found is None else found
+        objective = self.tried(self._terms, list(waiting), now)
+        terms = self._instead.objective(waiting, now) if objective is None else objective
         return replace(terms, rates=terms.rates * self._factors(waiting, now))
 
     def of_plan(self, waiting: Sequence[Waiting], state: State, problem: Problem) -> PlannedObjective | None:

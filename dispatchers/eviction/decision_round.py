@@ -23,7 +23,7 @@ class Holds:
 
     def kept(self, wanted: Iterable[tuple[Waiting, Placement, tuple[int, ...], int]], now: int) -> list[Running]:
         """Return a running job per hold. A hold has the on-demand job, nodes, amounts per node, and predicted end."""
-        found = {}
+        runs = {}
         for waiting, nodes, amounts, end in wanted:
             key = waiting.id, amounts, nodes.tobytes()
             run = self._known.get(key)
@@ -33,9 +33,9 @@ class Holds:
                 job.id = f"{waiting.id} (nodes kept, {self._count})"
                 run = Running(job, now, nodes, amounts, waiting.order)
             run.predicted_end = end
-            found[key] = run
-        self._known = found
-        return list(found.values())
+            runs[key] = run
+        self._known = runs
+        return list(runs.values())
 
 
 class Round:

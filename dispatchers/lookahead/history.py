@@ -139,8 +139,8 @@ class History:
 
     def places(self, ids: Iterable[str]) -> IntArray:
         """Return the positions of jobs in the last queue, -1 for jobs not in it."""
-        found = [np.flatnonzero(self._last.waiting == self._row.get(id_, -1)) for id_ in ids]
-        return np.array([place[0] if len(place) else -1 for place in found], dtype=np.int64)
+        positions = [np.flatnonzero(self._last.waiting == self._row.get(id_, -1)) for id_ in ids]
+        return np.array([place[0] if len(place) else -1 for place in positions], dtype=np.int64)
 
     def molds(self) -> bool:
         """Return whether the last queue contains a job with several shapes."""

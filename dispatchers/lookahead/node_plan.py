@@ -85,38 +85,40 @@ def guarantee_on_nodes(
     settings, rule
         As for :func:`.plan_on_nodes`.
     """
-    found = NodePromises(busy, latest=np.full(len(entries), WHENEVER))
+    guarantees = NodePromises(busy, latest=np.full(len(entries), WHENEVER))
     if settings.due < 0 or settings.guards == 0:
-        return found
+        return guarantees
     missing = settings.due - queue.wait
     oldest = int(np.argmax(queue.wait))
     if missing[oldest] <= 0:
-        found = _overdue(oldest, entries[oldest], found, capacity, free, rule)
+        guarantees = _overdue(oldest, entries[oldest], guarantees, capacity, free, rule)
     young = np.flatnonzero(missing[: settings.guards] > 0)
     if not len(young):
-        return found
-    jobs, _ = problem_beside(found.busy, capacity, [entries[place] for place in young.tolist()], np.ones(len(young)))
+        return guarantees
+    jobs, _ = problem_beside(
+        guarantees.busy, capacity, [entries[place] for place in young.tolist()], np.ones(len(young))
+    )
     due = missing[young]
     if settings.tolerance > 0 and (soonest := earliest_starts(jobs)) is not None:
         due = np.maximum(due, soonest + (settings.tolerance * due).astype(np.int64))
-    starts, counts = _last_starts(jobs, due, found.busy, rule)
+    starts, counts = _last_starts(jobs, due, guarantees.busy, rule)
     on_time, own = starts >= 0, planned[young]
-    found.latest[young[on_time & own]] = starts[on_time & own]
+    guarantees.latest[young[on_time & own]] = starts[on_time & own]
     last = _held(jobs, starts, np.where((on_time & ~own)[:, None], counts, 0))
-    return replace(found, busy=found.busy.beside(last), given=found.given + int(on_time.sum()))
+    return replace(guarantees, busy=guarantees.busy.beside(last), given=guarantees.given + int(on_time.sum()))
 
 
 def _overdue(
-    place: int, entry: Waiting, found: NodePromises, capacity: IntArray, free: IntArray, rule: PlacementRule
+    place: int, entry: Waiting, guarantees: NodePromises, capacity: IntArray, free: IntArray, rule: PlacementRule
 ) -> NodePromises:
     """Reserve the earliest start of a job."""
-    problem, _ = problem_beside(found.busy, capacity, [entry], np.ones(1), free_now=free)
+    problem, _ = problem_beside(guarantees.busy, capacity, [entry], np.ones(1), free_now=free)
     start = list_schedule(problem, np.zeros(1, dtype=np.int64), rule)
     if start is None:
-        return replace(found, overdue=place)
+        return replace(guarantees, overdue=place)
     counts = start.counts if problem.nodes > 1 else problem.slots[:, None]
-    busy = found.busy.beside(_held(problem, start.starts, counts))
-    return replace(found, busy=busy, given=1, overdue=place, start=start)
+    busy = guarantees.busy.beside(_held(problem, start.starts, counts))
+    return replace(guarantees, busy=busy, given=1, overdue=place, start=start)
 
 
 def _last_starts(jobs: Problem, due: IntArray, busy: Held, rule: PlacementRule) -> tuple[IntArray, IntArray]:
@@ -137,10 +139,10 @@ def _last_starts(jobs: Problem, due: IntArray, busy: Held, rule: PlacementRule) 
         held_amount=busy.amount,
         earliest=end - due - jobs.duration,
     )
-    found = list_schedule(back, np.arange(jobs.jobs), rule)
-    if found is None:
+    schedule = list_schedule(back, np.arange(jobs.jobs), rule)
+    if schedule is None:
         return np.full(jobs.jobs, -1), np.zeros((jobs.jobs, jobs.nodes), dtype=np.int64)
-    return end - found.starts - jobs.duration, found.counts
+    return end - schedule.starts - jobs.duration, schedule.counts
 
 
 def _held(jobs: Problem, starts: IntArray, counts: IntArray) -> Held:
@@ -235,8 +237,8 @@ def _best(problem: Problem, crowd: IntArray, iterations: int, rule: PlacementRul
     listed, which = best_of(few, orders, rule)
     if listed is None:
         return None, False
-    found, _ = improve(few, orders[which], iterations, np.random.default_rng(0), rule)
-    best = rearranged(few, found)
+    schedule, _ = improve(few, orders[which], iterations, np.random.default_rng(0), rule)
+    best = rearranged(few, schedule)
     searched = best.cost < listed.cost
     if len(crowd):
         order = np.concatenate((others[np.argsort(best.starts, kind="stable")], crowd))

@@ -32,8 +32,8 @@ def plan_on_pool(seen: DecisionInput, settings: PlanSettings) -> Decision:
 
 def plan_by_walltimes(seen: DecisionInput, settings: PlanSettings, history: History) -> Decision:
     """Plan likewise, with guarantees by walltimes that stay between decisions."""
-    found, guaranteed = plan(seen.waiting, seen.busy, settings, _walltimes(seen, history.guaranteed()))
-    decision = replace(_decision(seen, found), guaranteed=guaranteed)
+    lookahead_plan, guaranteed = plan(seen.waiting, seen.busy, settings, _walltimes(seen, history.guaranteed()))
+    decision = replace(_decision(seen, lookahead_plan), guaranteed=guaranteed)
     if decision.starts or seen.state.running or seen.closures:
         return decision
     # Nothing else will happen, so the job with the first guaranteed start must start.
@@ -50,15 +50,15 @@ def _walltimes(seen: DecisionInput, guaranteed: IntArray) -> Walltimes:
     return Walltimes(state.queue.walltime.copy(), np.maximum(ends, 1), guaranteed)
 
 
-def _decision(seen: DecisionInput, found: LookaheadPlan) -> Decision:
+def _decision(seen: DecisionInput, lookahead_plan: LookaheadPlan) -> Decision:
     return Decision(
-        starts=put(seen, found.start.tolist(), found.overdue),
+        starts=put(seen, lookahead_plan.start.tolist(), lookahead_plan.overdue),
         status="feasible",
-        candidates=found.candidates,
-        requested=int(found.requested),
-        objective=float(found.objective),
-        used="search" if found.searched else "list",
-        guarantees=int(found.guarantees),
+        candidates=lookahead_plan.candidates,
+        requested=int(lookahead_plan.requested),
+        objective=float(lookahead_plan.objective),
+        used="search" if lookahead_plan.searched else "list",
+        guarantees=int(lookahead_plan.guarantees),
     )
 
 
@@ -95,8 +95,8 @@ class OverdueJob:
         self._room = Overlay(state)
         running = [Booking(run.start, run.expected_end(state.now), run.placement, run.demand) for run in state.running]
         self._room.rebase(state, running)
-        found = self._room.earliest(job, state.now)
-        self._start = None if found is None else found[0]
+        fit = self._room.earliest(job, state.now)
+        self._start = None if fit is None else fit[0]
 
     def allows(self, waiting: Waiting, placement: Placement) -> bool:
         """Return whether another job may start now on these nodes. Then it counts for the next ones."""

@@ -46,9 +46,9 @@ class JobModes:
 
     def of_queue(self, state: State) -> list[list[Mode]]:
         """Return the modes of all waiting jobs, and drop those of others."""
-        found = [self.of(waiting, state.machine) for waiting in state.queue]
+        modes = [self.of(waiting, state.machine) for waiting in state.queue]
         self._kept = {waiting.order: self._kept[waiting.order] for waiting in state.queue}
-        return found
+        return modes
 
     def fastest(self, waiting: Waiting, machine: Machine) -> Waiting:
         """Return a job in its fastest mode."""

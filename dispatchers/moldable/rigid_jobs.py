@@ -30,12 +30,12 @@ class Size:
 
 def sizes_of(waiting: Waiting, machine: Machine) -> list[Size]:
     """Return the requests of a job that fit an empty machine: its own first, then its shapes."""
-    found = [Size(None, waiting.nodes, waiting.demand, waiting.predicted, waiting.job.walltime)]
-    found += [
+    sizes = [Size(None, waiting.nodes, waiting.demand, waiting.predicted, waiting.job.walltime)]
+    sizes += [
         Size(index, shape.nodes, shape.demand, shape.predicted, shape.walltime)
         for index, shape in enumerate(waiting.job.shapes)
     ]
-    return [size for size in found if machine.slots_of(size.demand) >= size.nodes]
+    return [size for size in sizes if machine.slots_of(size.demand) >= size.nodes]
 
 
 def as_rigid(waiting: Waiting, size: Size) -> Waiting:

@@ -185,12 +185,12 @@ class SA(Layer[SAOptions]):
         sizes = sizes_of(waiting, state.machine)
         if len(sizes) < 2 or not has_rules(state):
             return sizes
-        found = []
+        allowed_sizes = []
         for size in sizes:
             rigid = as_rigid(waiting, size)
             if state.showing([rigid], [], state.machine.capacity).profile().earliest(rigid) is not None:
-                found.append(size)
-        return found or sizes[:1]
+                allowed_sizes.append(size)
+        return allowed_sizes or sizes[:1]
 
     def _choose(self, waiting: Waiting, state: State, shown: dict[int, Waiting]) -> Waiting:
         """Choose the size of a new job."""

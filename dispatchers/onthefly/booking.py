@@ -90,27 +90,27 @@ class Book(Overlay):
 
         It may run for `bound` seconds, by default for `seconds`, before nodes close.
         """
-        found = self.earliest(waiting, now, before, seconds, bound)
-        if found is None:
+        fit = self.earliest(waiting, now, before, seconds, bound)
+        if fit is None:
             return None
         bound, uses = self.limits_of(waiting, seconds, bound)
         layout = self.layout_of(waiting)
-        booking = Booking(found[0], found[0] + seconds, found[1], waiting.demand, found[0] + bound, uses, layout)
+        booking = Booking(fit[0], fit[0] + seconds, fit[1], waiting.demand, fit[0] + bound, uses, layout)
         self.add(booking)
         return booking
 
     def pull(self, booking: Booking, now: int) -> bool:
         """Move a booking to begin now, if it fits there. Return whether it does."""
-        found = self.earlier(booking, now, min(booking.start, now + 1))
-        if found is not None:
-            self.move(booking, now, found[1])
-        return found is not None
+        fit = self.earlier(booking, now, min(booking.start, now + 1))
+        if fit is not None:
+            self.move(booking, now, fit[1])
+        return fit is not None
 
     def occupy(self, booking: Booking, waiting: Waiting, space: Space) -> Placement | None:
         """Place a booking that begins now. ``None`` if its nodes are not free yet, or if rules do not allow it."""
         if self.ruled:  # Its nodes may have failed since it was made.
-            found = self.earlier(booking, self.now, self.now + 1)
-            if found is None:
+            fit = self.earlier(booking, self.now, self.now + 1)
+            if fit is None:
                 return None
-            self.move(booking, booking.start, found[1])
+            self.move(booking, booking.start, fit[1])
         return place_at(space, waiting, None if self.counted else booking.placement)

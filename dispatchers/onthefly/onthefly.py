@@ -48,12 +48,12 @@ class LawOrder:
         InputError
             For an unsuitable law, such as one without a mean. Names the job.
         """
-        known, found = self._found, {}
+        known, times = self._found, {}
         for entry in queue:
             kept = known.get(entry.id)
-            found[entry.id] = kept if kept is not None and kept[0] is entry else (entry, self._seconds(entry))
-        self._found = found
-        return found
+            times[entry.id] = kept if kept is not None and kept[0] is entry else (entry, self._seconds(entry))
+        self._found = times
+        return times
 
     def _seconds(self, entry: Waiting) -> float:
         """Return the remaining run time of a job. The prediction without a law, or past the law's end."""
@@ -148,8 +148,8 @@ class OnTheFly(Configured[OnTheFlyOptions]):
         if self.options.order == "estimate":
             ordered = sorted(queue, key=_by_prediction, reverse=longest)
         else:
-            found = sorted(self._by_law.seconds(queue).values(), key=_by_seconds, reverse=longest)
-            ordered = [entry for entry, _ in found]
+            pairs = sorted(self._by_law.seconds(queue).values(), key=_by_seconds, reverse=longest)
+            ordered = [entry for entry, _ in pairs]
         return sorted(ordered, key=lambda waiting: waiting.id not in self.ahead) if self.ahead else ordered
 
     def dispatch(self, state: State) -> Sequence[Action]:

@@ -124,7 +124,7 @@ def _read(past: Past, correct: Correct, bounded: bool) -> PoolPast | None:
     for place in np.flatnonzero(predicted < runtime).tolist():
         most = int(walltime[place]) if bounded else None
         corrected[place] = _corrections(correct, jobs[place], int(predicted[place]), int(runtime[place]), most)
-    known = [found for found in corrected if found is not None]
+    known = [corrections for corrections in corrected if corrections is not None]
     if len(known) < len(jobs):
         return None
     first = np.array([0, *accumulate(map(len, known))])
@@ -150,18 +150,18 @@ def _starts(past: Past, bounded: bool) -> dict[str, int] | None:
 
 def _corrections(correct: Correct, job: Job, predicted: int, runtime: int, most: int | None) -> list[int] | None:
     """Return the successive corrected run times of a job that overruns."""
-    found = list[int]()
-    while predicted < runtime and len(found) < _MOST_CORRECTIONS:
+    corrections = list[int]()
+    while predicted < runtime and len(corrections) < _MOST_CORRECTIONS:
         try:
-            whole = correct(job, predicted, len(found))
+            whole = correct(job, predicted, len(corrections))
         except (Exception, SystemExit):  # noqa: BLE001 - the engine says what a plugged-in part raises
             return None
         if not is_number(whole) and whole != math.inf:
             return None
         if not predicted < whole <= LONGEST:
-            return found
+            return corrections
         predicted = max(math.ceil(whole), predicted + 1)
         if most is not None and predicted >= most:
-            return [*found, most] if most > (found[-1] if found else 0) else found
-        found.append(predicted)
-    return found if predicted >= runtime else None
+            return [*corrections, most] if most > (corrections[-1] if corrections else 0) else corrections
+        corrections.append(predicted)
+    return corrections if predicted >= runtime else None

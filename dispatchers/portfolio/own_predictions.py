@@ -243,9 +243,9 @@ class OwnPredictions:
         seconds = min(max(1, whole - entry.done, least), entry.walltime)
         before = max(1, entry.predicted)
         job = entry.job.with_shapes_predicted(lambda shape: -(-shape.predicted * seconds // before))
-        found = _Entry(entry, entry.shown_as(job=job, predicted=seconds), known, least)
-        self._entries[entry.id] = found
-        self._queue.add(found.shown)
+        record = _Entry(entry, entry.shown_as(job=job, predicted=seconds), known, least)
+        self._entries[entry.id] = record
+        self._queue.add(record.shown)
 
     def _see_running(self, state: State) -> None:
         present, touched = self._running.look(state.running)

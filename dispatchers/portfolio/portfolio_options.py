@@ -221,7 +221,7 @@ class PortfolioOptions(Checked):
         ValueError
             If it is not a goal.
         """
-        found = portfolio_goals.create(spec_of_inner(self.goal)) if isinstance(self.goal, str) else self.goal
-        if not isinstance(found, PortfolioGoal):
+        goal = portfolio_goals.create(spec_of_inner(self.goal)) if isinstance(self.goal, str) else self.goal
+        if not isinstance(goal, PortfolioGoal):
             raise InputError(f"goal must be a name or a PortfolioGoal, got {self.goal!r}")
-        return found
+        return goal

@@ -81,13 +81,13 @@ class Tuner:
         incumbent
             Position of the present candidate, kept if no other is better.
         """
-        found = Tuning(incumbent)
+        tuning = Tuning(incumbent)
         compared = _Compared({}, set())
         alive = list(range(len(self.names)))
         known = now - (now if past.begin is None else past.begin)  # No rung is longer than the known past.
         for rung in rungs(len(alive), min(self.options.length, max(1, known)), self.options.halving):
             stretch = past.stretch(now - rung.length, now)
-            latest = self._compare(stretch, replay, [incumbent, *alive], found)
+            latest = self._compare(stretch, replay, [incumbent, *alive], tuning)
             if latest is None:
                 break
             compared = latest
@@ -96,72 +96,72 @@ class Tuner:
                 break
         if compared.costs:
             allowed = admitted(compared.costs, compared.exceeding - {FIRST})  # The first candidate always is.
-            found.chosen = best_of(allowed, incumbent, self.options.hysteresis) if allowed else self.reference
-            found.gain = gains(compared.costs, incumbent, found.chosen)
-        elif not found.notes:
+            tuning.chosen = best_of(allowed, incumbent, self.options.hysteresis) if allowed else self.reference
+            tuning.gain = gains(compared.costs, incumbent, tuning.chosen)
+        elif not tuning.notes:
             note = f"budget of {self.options.budget:,} decisions allowed no replay"
-            found.notes.append(f"{note}: {self.names[incumbent]} goes on")
-        return found
+            tuning.notes.append(f"{note}: {self.names[incumbent]} goes on")
+        return tuning
 
-    def _compare(self, stretch: Past, replay: Replay, places: Sequence[int], found: Tuning) -> _Compared | None:
+    def _compare(self, stretch: Past, replay: Replay, places: Sequence[int], tuning: Tuning) -> _Compared | None:
         """Return the costs of candidates on a period. ``None`` if the reference cannot be replayed.
 
         Replays the first of `places`, then the reference and the first candidate, then the others.
         """
         outcomes: dict[int, ReplayMetrics] = {}
         for place in dict.fromkeys([places[0], self.reference, FIRST, *places[1:]]):
-            left = self.options.budget - found.decisions
+            left = self.options.budget - tuning.decisions
             if left < 1:
                 break
-            answer = self._replayed(stretch, place, replay, left, found)
+            answer = self._replayed(stretch, place, replay, left, tuning)
             if answer.outcome is not None:
                 outcomes[place] = answer.outcome
             elif answer.failure:
-                found.notes.append(f"{self.names[place]} is left out: {answer.failure}")
+                tuning.notes.append(f"{self.names[place]} is left out: {answer.failure}")
             else:
                 break
-        return self._judge(outcomes, found) if self.reference in outcomes else None
+        return self._judge(outcomes, tuning) if self.reference in outcomes else None
 
-    def _replayed(self, stretch: Past, place: int, replay: Replay, left: int, found: Tuning) -> ReplayResult:
+    def _replayed(self, stretch: Past, place: int, replay: Replay, left: int, tuning: Tuning) -> ReplayResult:
         """Replay a period under a candidate with its valid predictions, and count it."""
         own = self.predictions[place]
         if own is not None and own.failure:
             return ReplayResult(None, 0, own.failure)
         answer = replay(stretch if own is None else own.of_past(stretch), self.made(place), left)
-        found.replays += 1
-        found.decisions += answer.decisions
+        tuning.replays += 1
+        tuning.decisions += answer.decisions
         return answer
 
-    def _judge(self, outcomes: dict[int, ReplayMetrics], found: Tuning) -> _Compared:
+    def _judge(self, outcomes: dict[int, ReplayMetrics], tuning: Tuning) -> _Compared:
         """Return the costs of candidates. Those that the goal cannot judge are left out with a note."""
         costs = dict[int, float]()
         tails = dict[int, float]()
         exceeding = set[int]()
         for place, outcome in outcomes.items():
-            with self._asking(place, found):
+            with self._asking(place, tuning):
                 cost = float(self._goal.cost(outcome))
                 tail = float(self._goal.tail(outcome))
                 if math.isfinite(cost) and math.isfinite(tail):
                     costs[place], tails[place] = cost, tail
                 else:
                     note = f"expected a finite cost and tail, got {cost} and {tail}"
-                    found.notes.append(f"{self.names[place]} is left out: {note}")
+                    tuning.notes.append(f"{self.names[place]} is left out: {note}")
         bound = max(tails.get(self.reference, 0.0), self._tail_under_easy())
         for place, tail in tails.items():
             cost = costs.pop(place)
-            with self._asking(place, found):
+            with self._asking(place, tuning):
                 if place != self.reference and not self._goal.allows(tail, bound):
                     exceeding.add(place)
                 costs[place] = cost
         return _Compared(costs, exceeding)
 
     @contextmanager
-    def _asking(self, place: int, found: Tuning) -> Iterator[None]:
+    def _asking(self, place: int, tuning: Tuning) -> Iterator[None]:
         """Call the goal for a candidate. An error leaves it out with a note."""
         try:
             yield
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a site's own goal may raise anything
-            found.notes.append(f"{self.names[place]} is left out: goal raised {raised(error)}")
+            tuning.notes.append(f"{self.names[place]} is left out: goal raised {raised(error)}")
 
     def _tail_under_easy(self) -> float:
         """Return the bounded wait of recent jobs under EASY. 0 if the goal cannot tell."""

@@ -56,8 +56,8 @@ class ShadowGaps:
             placement = np.asarray(start.placement)
             self._space.put(placement, start.job.demand)
             room.take(start.job, state.now, placement)
-        found = room.earliest(head)
-        times = [] if found is None else [found[0]]
+        fit = room.earliest(head)
+        times = [] if fit is None else [fit[0]]
         times += [closure.begin for closure in closures_ahead(state)]
         self._seconds = min(times, default=state.now) - state.now
 

@@ -183,11 +183,11 @@ class LastRuns(UpperBound):
         """Return the longest of the last run times, then multiples by the growth, up to the upper bound."""
         last = _bound(law, walltime)
         request = max(1, math.ceil(max(self._past(law, application))))
-        found = []
+        requests = []
         while request < last:
-            found.append(request)
+            requests.append(request)
             request = max(request + 1, math.ceil(request * self.growth))
-        return *found, last
+        return *requests, last
 
     def _past(self, law: Any, application: Application) -> Sequence[float]:
         known: Sequence[float] | None = getattr(law, "samples", None)
@@ -202,8 +202,8 @@ class LastRuns(UpperBound):
 def _quantiles(law: Any, shares: FloatArray) -> list[float]:
     """Return quantiles of a law with ``cdf`` and ``support``, or ``values``, seconds."""
     if hasattr(law, "ppf"):
-        found: list[float] = law.ppf(shares).tolist()
-        return found
+        quantiles: list[float] = law.ppf(shares).tolist()
+        return quantiles
     times = RemainingTimes(law)
     return [times.quantile(share) or 0.0 for share in shares.tolist()]
 
@@ -317,8 +317,8 @@ def _optimum(law: Any, last: int, n: int, rate: float, gamma: float) -> Sequence
     if low >= last or float(law.cdf(last)) < _LEAST:
         return (last,)
     cost = Cost(gamma=gamma) if gamma else None
-    found = optimal_sequence(_discrete(law, low, min(high, last), n), rate, cost=cost)
-    values = (max(1, math.ceil(value)) for value in found.values)
+    sequence = optimal_sequence(_discrete(law, low, min(high, last), n), rate, cost=cost)
+    values = (max(1, math.ceil(value)) for value in sequence.values)
     return *sorted({value for value in values if value < last}), last
 
 
@@ -335,9 +335,9 @@ def _checkpointed(
     left = values.condition(above) if above else values
     # Beyond the bound, larger costs make no difference: checkpoints do not pay.
     write, restart = (min(seconds, left.end) for seconds in costs)
-    found = optimal_checkpointed_sequence(left, Checkpointing(write, restart), cost=Cost(gamma=gamma), kept=kept)
+    sequence = optimal_checkpointed_sequence(left, Checkpointing(write, restart), cost=Cost(gamma=gamma), kept=kept)
     steps = {}
-    for value, keeps in zip(found.reached.tolist(), found.keeps.tolist(), strict=True):
+    for value, keeps in zip(sequence.reached.tolist(), sequence.keeps.tolist(), strict=True):
         reached = max(above + 1, math.ceil(value))
         if reached < last:
             steps[reached] = SequenceStep(reached, kept, costs[0] if keeps else 0)

@@ -303,7 +303,7 @@ class ReservationSequences(Layer[SequenceOptions]):
         if check is not None:
             for start in starts:
                 check.count(start)
-        found: list[Start] = []
+        trial_starts: list[Start] = []
         while candidates:
             candidates = [entry for entry in candidates if _may_fit(entry, space.totals)]
             best = self._most_useful(gaps, candidates, state.machine.primary)
@@ -318,8 +318,8 @@ class ReservationSequences(Layer[SequenceOptions]):
                 continue
             gaps.occupy(entry, placement, seconds)
             self._trials[entry.id] = _Trial(SequenceStep(seconds), state.now + seconds, speculative=True)
-            found.append(replace(start, job=self._asked[entry.id].entry))
-        return found
+            trial_starts.append(replace(start, job=self._asked[entry.id].entry))
+        return trial_starts
 
     def _most_useful(
         self, gaps: Gaps, candidates: Sequence[Waiting], primary: int

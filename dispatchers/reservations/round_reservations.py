@@ -61,11 +61,11 @@ class RoundReservations(Reservations):
 
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
         """Return for how many seconds a job's slots are free from now within the round, and where."""
-        found = super().gap(waiting)
+        gap = super().gap(waiting)
         left = self._round_end - self.profile.now
-        if found is None or left <= 0:
+        if gap is None or left <= 0:
             return None
-        return left if found[0] is None else min(left, found[0]), found[1]
+        return left if gap[0] is None else min(left, gap[0]), gap[1]
 
     def _drop_passed(self, passed: Sequence[str], queue: Sequence[str], now: int) -> None:
         """Drop reservations that passed without a start. Others of the round stay."""
@@ -115,9 +115,9 @@ class RoundReservations(Reservations):
         room = self.profile.peak(now, now + 1)
         for booking in sorted(self.reserved.values(), key=lambda booking: booking.start) if any(room) else ():
             if booking.start > now and not booking.away and not booking.exceeds(room):
-                found = self.profile.earlier(booking, now, now + 1, own=False)
-                if found is not None:
-                    self.profile.move(booking, *found)
+                fit = self.profile.earlier(booking, now, now + 1, own=False)
+                if fit is not None:
+                    self.profile.move(booking, *fit)
                     room = self.profile.peak(now, now + 1)
         for waiting in state.queue:
             if not any(room):

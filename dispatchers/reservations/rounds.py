@@ -135,14 +135,14 @@ class BatchReservations(RoundReservations):
         return None if waiting.id in self.reserved else super().gap(waiting)
 
     def _free_until(self, waiting: Waiting, now: int) -> tuple[int | None, Placement] | None:
-        found = super()._free_until(waiting, now)
-        if found is None or self._space is None:
-            return found
+        gap = super()._free_until(waiting, now)
+        if gap is None or self._space is None:
+            return gap
         placement = self._space.place(waiting.nodes, waiting.demand)
         if placement is None:
             return None
         self._space.give(placement, waiting.demand)
-        return found[0], placement
+        return gap[0], placement
 
     def _take_nodes(self, now: int, booking: JobBooking, waiting: Waiting, space: Space) -> bool:
         if self._space is None:

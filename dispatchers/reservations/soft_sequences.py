@@ -232,14 +232,14 @@ def planned(law: Any, quantile: float, walltime: int, above: int = 0) -> int:
     if quantile >= 1 or above >= walltime:
         return max(walltime, above + 1)
     if not quantile:
-        found: float = next((seconds for seconds in _SEQUENCE.requests(law, walltime) if seconds > above), walltime)
+        run_time: float = next((seconds for seconds in _SEQUENCE.requests(law, walltime) if seconds > above), walltime)
     elif hasattr(law, "ppf") and not hasattr(law, "values"):
         below = float(law.cdf(above))
-        found = float(law.ppf(below + quantile * (1 - below))) if below < 1 else walltime
+        run_time = float(law.ppf(below + quantile * (1 - below))) if below < 1 else walltime
     else:
         left = _remaining(law).quantile(quantile, above)
-        found = walltime if left is None else above + left
-    return int(min(max(math.ceil(found), above + 1), walltime))
+        run_time = walltime if left is None else above + left
+    return int(min(max(math.ceil(run_time), above + 1), walltime))
 
 
 _SEQUENCE = TimeOptimal()

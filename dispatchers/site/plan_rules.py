@@ -432,12 +432,12 @@ class _OnGroups(PlanConstraint):
         members: dict[int, list[IntVar]] = {}
         for node, literal in job.on.items():
             members.setdefault(self._labels[node], []).append(literal)
-        found = []
+        group_uses = []
         for group, literals in members.items():
             uses = plan.model.new_bool_var(f"{self.name}_{job.job.id}_{group}")
             plan.model.add_max_equality(uses, literals)
-            found.append(uses)
-        return found
+            group_uses.append(uses)
+        return group_uses
 
     def holds(self, plan: PlannedJobs) -> bool:
         """Count the groups of all planned jobs whose nodes are decided."""

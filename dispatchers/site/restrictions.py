@@ -82,13 +82,13 @@ class PlugInCalls:
         """
         key = id(part), function.__name__
         try:
-            found = self.attempt(part, function, *arguments)
+            result = self.attempt(part, function, *arguments)
         except PlugInError as error:
             if key in self._worked:
                 raise
             raise InputError(str(error)) from error.__cause__
         self._worked.add(key)
-        return found
+        return result
 
     def attempt(self, part: Any, function: Callable[..., T], *arguments: Any) -> T:
         """Call a function of a part. Raise :class:`PlugInError` if it fails, also at its first call."""
@@ -158,8 +158,8 @@ def checked_factor(part: SiteConstraint, job: JobView, now: int) -> float:
 
 def checked_closed(part: SiteConstraint, begin: int, end: int, nodes: int) -> list[Closed]:
     """Return a constraint's closures in [begin, end)."""
-    found = [_window(closed, nodes) for closed in part.closed(begin, end)]
-    return [closed for closed in found if closed.begin < end and begin < closed.end]
+    closures = [_window(closed, nodes) for closed in part.closed(begin, end)]
+    return [closed for closed in closures if closed.begin < end and begin < closed.end]
 
 
 def _window(given: Any, nodes: int) -> Closed:
@@ -364,10 +364,10 @@ class SiteRules:
 
     def closures(self, begin: int, end: int, parts: Iterable[SiteConstraint] | None = None) -> list[Closed]:
         """Return the closures in [begin, end)."""
-        found: list[Closed] = []
+        closures: list[Closed] = []
         for part in self.closing if parts is None else parts:
-            found += self.calls.call(part, checked_closed, part, begin, end, self.machine.nodes)
-        return found
+            closures += self.calls.call(part, checked_closed, part, begin, end, self.machine.nodes)
+        return closures
 
     def factor(self, job: JobView, now: int) -> float:
         """Return the factor on the cost of a job's delay."""
@@ -380,12 +380,12 @@ class SiteRules:
         """Return which constraint a job would break by its end if it started now."""
         bound = bound_of(entry)
         end = self.of(entry, now).latest_end
-        found = (
+        labels = (
             label(part)
             for part in self.constraints
             if self.calls.call(part, checked_latest_end, part, entry.job) == end
         )
-        return f"constraint {next(found)}: must have ended by {end}, and may run for {bound} s from {now} on"
+        return f"constraint {next(labels)}: must have ended by {end}, and may run for {bound} s from {now} on"
 
     def _never(self, entry: Waiting, now: int) -> str:
         """Return the constraints that never allow a job on the empty machine."""
@@ -412,19 +412,19 @@ class SiteRules:
         known = self._placed.get(shape, _UNKNOWN) if not timed and last == now + _AHEAD else _UNKNOWN
         if known is None or known >= now:
             return known
-        found = None
+        start = None
         for _ in range(_TRIES):
             later = max((self.calls.call(part, checked_earliest, part, job, time) for part in timed), default=time)
             if later > last:
                 break
             windows = self.closures(later, later + bound, closing) if later == time else []
             if later == time and (not windows or self._fits(entry.nodes, entry.demand, windows)):
-                found = later
+                start = later
                 break
             time = min((window.end for window in windows), default=later)
         if not timed and last == now + _AHEAD:
-            self._placed[shape] = found
-        return found
+            self._placed[shape] = start
+        return start
 
     def _fits(self, nodes: int, demand: tuple[int, ...], windows: Sequence[Closed]) -> bool:
         left = self.machine.capacity - np.minimum(closed_amounts(windows, None, self.machine), self.machine.capacity)
@@ -569,12 +569,12 @@ class Restrictions:
         now = self.given.now
         queue = [entry for entry in self.queue if self._earliest[entry.order] <= now]
         names = ", ".join(map(label, self.rules.planning))
-        found = [
+        rejections = [
             Reject(entry, f"constraint {self._refusing(entry, ())}") for entry in queue if self._refusing(entry, ())
         ]
-        if found or not queue:
+        if rejections or not queue:
             why = "puts it off again and again" if in_vain else "never admits it, even with nothing else waiting"
-            return [Reject(each.job, f"{each.reason}: {why}, at {now} s on an empty machine") for each in found]
+            return [Reject(each.job, f"{each.reason}: {why}, at {now} s on an empty machine") for each in rejections]
         chosen = queue[-1]
         for entry in reversed(queue[-_TRIED:]):
             others = [other for other in queue if other is not entry]
@@ -701,13 +701,13 @@ class Restrictions:
         elif not self.failure:
             names = ", ".join(map(label, self.rules.planning))
             ids = [entry.job.id for entry in waiting]
-            found = "no schedule was found"
+            reason = "no schedule was found"
             if answer.refused:
-                found = "its holds refuses the schedule that its add_to admits"
+                reason = "its holds refuses the schedule that its add_to admits"
             elif answer.status is Status.INFEASIBLE:
-                found = "no schedule meets it"
+                reason = "no schedule meets it"
             more = f" and {len(ids) - 1} more" if len(ids) > 1 else ""
-            self.failure = f"constraint {names} at {self.given.now} s for job {ids[0]}{more}: {found}"
+            self.failure = f"constraint {names} at {self.given.now} s for job {ids[0]}{more}: {reason}"
 
     def trial(self) -> Restrictions:
         """Return a copy that tells which jobs could start, without effect on this one."""
@@ -857,7 +857,7 @@ def _left_at_begins(state: State, closures: Sequence[Closed], longest: int) -> l
     """
     now = state.now
     machine = state.machine
-    found = []
+    remaining = []
     begins = {max(closed.begin - now, 0) for closed in closures if closed.amounts is not None}
     for time in sorted(begin for begin in begins if begin < longest):
         closed = closed_amounts(closures, now + time, machine)
@@ -867,8 +867,8 @@ def _left_at_begins(state: State, closures: Sequence[Closed], longest: int) -> l
                 shift(left, run.placement, run.demand, -1)
         for resource in np.flatnonzero(closed.any(axis=0)).tolist():
             rest = np.maximum(left[:, resource] - closed[:, resource], 0)
-            found.append((time, resource, np.where(closed[:, resource] > 0, rest, machine.capacity[:, resource])))
-    return found
+            remaining.append((time, resource, np.where(closed[:, resource] > 0, rest, machine.capacity[:, resource])))
+    return remaining
 
 
 class WidenedJobs(RunningJobs[Running]):

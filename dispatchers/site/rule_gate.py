@@ -314,14 +314,14 @@ class RuleGate:
 
     def _beside_kept(self, start: Start, entry: Waiting, room: Profile, quotas: _Quotas) -> Start | None:
         """Return a start that leaves the kept room, perhaps on other nodes. ``None`` if there is none."""
-        found = room.start_now([entry]) if start.shape is None else []
-        if start.shape is None and not found:
+        starts = room.start_now([entry]) if start.shape is None else []
+        if start.shape is None and not starts:
             quotas.give_back(entry)
             return None
-        if not found or np.array_equal(np.sort(found[0].placement), np.sort(start.placement)):
+        if not starts or np.array_equal(np.sort(starts[0].placement), np.sort(start.placement)):
             return start
         self._moved = True
-        return Start(start.job, found[0].placement, start.limit, start.shape, start.write)
+        return Start(start.job, starts[0].placement, start.limit, start.shape, start.write)
 
     def _answer(self, rest: Restrictions, starts: Sequence[Start], state: State) -> list[Action]:
         """Return these starts and the rejections. While jobs wait, add a timer for the next opening of nodes."""
@@ -336,8 +336,8 @@ class RuleGate:
     def _next_end(self, rule: Reservation | Outage | Failures, now: int) -> int | None:
         """Return the end of a rule's next known closure, or ``None``."""
         every = getattr(rule, "every", None) or rule.end
-        found = rule.closures(self._machine.nodes, now, max(now + every + 1, rule.end))
-        return next((closure.end for closure in found if closure.end > now), None)
+        closures = rule.closures(self._machine.nodes, now, max(now + every + 1, rule.end))
+        return next((closure.end for closure in closures if closure.end > now), None)
 
     def _shown(self, state: State, rest: Restrictions, queue: Sequence[Waiting], free: IntArray) -> State:
         """Return the state with the jobs that could start on open nodes.

@@ -32,13 +32,13 @@ class Limits:
     """
 
     def __init__(self, limits: SlurmLimits | None, site: SlurmSite | None, machine: Machine) -> None:
-        found = limits or SlurmLimits()
-        self.associations = found.associations
-        self.qualities = found.qualities
+        slurm_limits = limits or SlurmLimits()
+        self.associations = slurm_limits.associations
+        self.qualities = slurm_limits.qualities
         self._given = limits is not None
-        self.site = SiteLimits(found, site, machine)
-        each = [one for qos in found.qualities.values() for one in (qos.all, qos.users, qos.accounts)]
-        each += [association.all for association in found.associations.values()]
+        self.site = SiteLimits(slurm_limits, site, machine)
+        each = [one for qos in slurm_limits.qualities.values() for one in (qos.all, qos.users, qos.accounts)]
+        each += [association.all for association in slurm_limits.associations.values()]
         names = dict.fromkeys(name for most in each for name in most)
         self._kinds = [JOBS, *(name for name in names if name != JOBS)]
         self._row: dict[Group, int] = {}
@@ -47,7 +47,7 @@ class Limits:
         self._amounts: dict[tuple[int, int], dict[str, int]] = {}
         self._asked: dict[tuple[int, int], list[int]] = {}
         self._totals: dict[str, dict[str, int]] = {}
-        self._highest = max((qos.priority for qos in found.qualities.values()), default=0)
+        self._highest = max((qos.priority for qos in slurm_limits.qualities.values()), default=0)
 
     def factor(self, job: JobView) -> float:
         """Return the QOS factor of a job's priority, from 0 to 1."""
@@ -180,15 +180,15 @@ class Tests:
 
     def of(self, waiting: Sequence[Waiting]) -> IntArray:
         """Return the rows of waiting jobs, shape (jobs, limits)."""
-        found = np.full((len(waiting), sum(most > 0 for most in self._most)), -1, np.int64)
+        rows = np.full((len(waiting), sum(most > 0 for most in self._most)), -1, np.int64)
         for at, each in enumerate(waiting):
             job = each.job
             keys = (job.user,), (job.queue,), (job.group, job.user), (job.user, job.queue)
             pairs = ((place, most, key) for place, (most, key) in enumerate(zip(self._most, keys, strict=True)) if most)
             for column, (place, most, key) in enumerate(pairs):
-                row = found[at, column] = self._row.setdefault((str(place), *key), len(self._limits))
+                row = rows[at, column] = self._row.setdefault((str(place), *key), len(self._limits))
                 self._limits += [most] if row == len(self._limits) else []
-        return found
+        return rows
 
     def room(self) -> IntArray:
         """Return the number of jobs left in each row, shape (rows,)."""

@@ -198,10 +198,10 @@ def seconds(name: str, text: str) -> int:
         If it is not such a time.
     """
     try:
-        found = slurm_seconds(str(text), name)
+        duration = slurm_seconds(str(text), name)
     except InputError:
         raise ValueError(f"{name} must be a time such as 5, 00:10:00 or 7-0, got {shown(text)}") from None
-    return LONGEST if found is None else found
+    return LONGEST if duration is None else duration
 
 
 def reserved(options: SlurmOptions, site: SlurmSite | None) -> tuple[SlurmReservation, ...]:
@@ -227,13 +227,13 @@ def shares_of(text: str) -> dict[str, int]:
     InputError
         If a part is not ``NAME=N``.
     """
-    found = {}
+    shares = {}
     for part in filter(None, text.split(";")):
         name, _, number = part.partition("=")
         if not name or not number.isdecimal() or len(number) > len(str(MOST_PROCESSORS)):
             raise InputError(f"shares must be parts NAME=N with ; between, got {shown(part)}")
-        found[name] = int(number)
-    return found
+        shares[name] = int(number)
+    return shares
 
 
 def tres_weights(text: str) -> dict[str, float]:
@@ -244,13 +244,13 @@ def tres_weights(text: str) -> dict[str, float]:
     InputError
         If a part is not ``NAME=N``.
     """
-    found = {}
+    weights = {}
     for part in filter(None, re.split("[,;]", text.replace(" ", ""))):
         name, _, weight = part.partition("=")
         if not name or not re.fullmatch(r"\d{1,10}(\.\d{1,6})?", weight):
             raise InputError(f"PriorityWeightTRES must be parts NAME=N with , or ; between, got {shown(part)}")
-        found[name.lower()] = float(weight)
-    return found
+        weights[name.lower()] = float(weight)
+    return weights
 
 
 def configured(options: SlurmOptions, given: Collection[str] = ()) -> tuple[SlurmOptions, SlurmSite | None]:
@@ -259,15 +259,15 @@ def configured(options: SlurmOptions, given: Collection[str] = ()) -> tuple[Slur
         return options, None
     site = read_slurm_conf(options.config)
     settings = {**site.settings, **site.scheduler_parameters}
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for option in fields(options):
         text = settings.get(option.name.lower())
         if text == "" and isinstance(option.default, bool):  # A part of SchedulerParameters without a value.
             text = "yes"
         if text and text != "(null)" and option.name not in given:
-            found[option.name] = _value(option.name, text, option.default, site.source)
+            values[option.name] = _value(option.name, text, option.default, site.source)
     try:
-        return replace(options, **found), site  # type: ignore[arg-type]
+        return replace(options, **values), site  # type: ignore[arg-type]
     except ValueError as error:
         raise InputError(f"{site.source}: {error}") from None
 
@@ -277,7 +277,7 @@ def _value(name: str, text: str, default: object, source: str) -> object:
         return text.lower() in ("yes", "1", "true")
     if isinstance(default, str):
         return text
-    found = _WHOLE.fullmatch(text)
-    if found is None:
+    match = _WHOLE.fullmatch(text)
+    if match is None:
         raise InputError(f"{source}: field {name!r}: expected a whole number, got {shown(text)}")
-    return int(found[1])
+    return int(match[1])

@@ -294,13 +294,13 @@ class Slurm(Configured[SlurmOptions]):
 
     def _joint(self, turn: _Turn, jobs: SlurmQueue, limits: JobLimits, ready: BoolArray) -> BoolArray:
         """Return the components of heterogeneous jobs of which all can start now."""
-        found = np.zeros(len(ready), np.bool_)
+        startable = np.zeros(len(ready), np.bool_)
         known = self._jobs.components(turn.state)
         for job in np.unique(jobs.together[ready]).tolist():
             rows = np.flatnonzero(ready & (jobs.together == job))
             if len(rows) == known[job] and all(may_run(row, limits.room.shape[1], limits) for row in rows.tolist()):
-                found[rows] = True
-        return found
+                startable[rows] = True
+        return startable
 
     def _first(self, turn: _Turn, part: _ReservationJobs, most: int) -> tuple[SlurmQueue, JobLimits, Preemption | None]:
         """Return the first jobs left, their limits and preemption. All tasks of an array count as one."""

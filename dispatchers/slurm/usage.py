@@ -57,17 +57,17 @@ class AccountUsage:
 
     def user(self, account: str, name: str) -> Association:
         """Return a user of an account. A new user is added and ranked."""
-        found = self._users.get((account, name))
-        if found is None:
-            found = self._add_user(account, name)
+        association = self._users.get((account, name))
+        if association is None:
+            association = self._add_user(account, name)
             self._rank()
-        return found
+        return association
 
     def _add_user(self, account: str, name: str) -> Association:
         parent = self._account(account)
-        found = self._users[account, name] = self._association(name, (account, name))
-        parent.children.append(found)
-        return found
+        association = self._users[account, name] = self._association(name, (account, name))
+        parent.children.append(association)
+        return association
 
     def _account(self, name: str) -> Association:
         """Return an account, added with the accounts above it."""
@@ -78,9 +78,9 @@ class AccountUsage:
         if name not in self._accounts:  # The accounts are above each other in a circle.
             name = ROOT
         for each in reversed(missing):
-            found = self._accounts[each] = self._association(each, (each, ""))
-            self._above[each] = (*self._above[name], found)
-            self._accounts[name].children.append(found)
+            association = self._accounts[each] = self._association(each, (each, ""))
+            self._above[each] = (*self._above[name], association)
+            self._accounts[name].children.append(association)
             name = each
         return self._accounts[name]
 

@@ -8,7 +8,7 @@ from sphinx.util.docutils import SphinxDirective
 from hpcdispatch.cli.commands.list_parts import KINDS, choices_and_default, meanings
 
 
-def found(name):
+def registry_of(name):
     """Return the registry that has `name`.
 
     Raises
@@ -29,7 +29,7 @@ def value(option):
 
 def table(name):
     """Return the lines of a Markdown table with the options of `name`."""
-    registry = found(name)
+    registry = registry_of(name)
     said = meanings(registry, name)
     rows = [f"| `{option.name}` | {value(option)} | {said.get(option.name, '')} |" for option in registry.options(name)]
     return ["| option | default | meaning |", "|---|---|---|", *rows] if rows else ["It has no options."]

@@ -146,8 +146,8 @@ class SchedulingModel:
         if packed is not None and self.objective is None and packed.cost <= cost and self.allows(packed):
             return packed
         counts = self.placing.places(outcome.solver, starts, budget)
-        found = None if counts is None else Schedule(starts, cost, counts)
-        return found if found is not None and self.allows(found) else None
+        schedule = None if counts is None else Schedule(starts, cost, counts)
+        return schedule if schedule is not None and self.allows(schedule) else None
 
     def allows(self, schedule: Schedule) -> bool:
         """Return whether a schedule meets all constraints and time limits."""

@@ -164,10 +164,10 @@ class Search:
             self.listed, which = best_of(self.problem, tried)
             self.order = tried[which]
         for order in () if self.linear else tried:
-            found = list_schedule(self.problem, order)
-            better = found is not None and (self.listed is None or self.value(found) < self.value(self.listed))
-            if better and self.usable(found):
-                self.listed, self.order = found, order
+            schedule = list_schedule(self.problem, order)
+            better = schedule is not None and (self.listed is None or self.value(schedule) < self.value(self.listed))
+            if better and self.usable(schedule):
+                self.listed, self.order = schedule, order
         if self.hinted and self._in_time(self.listed) and (not self.whole or self.usable(self.listed)):
             self.offer(self.listed, "list")
 
@@ -222,12 +222,12 @@ class Search:
         iterations = self.budget.count(self.iterations, self.decoding)
         if not iterations:
             return
-        found, _ = improve(problem, self.order, iterations, self.rng, parts=_PARTS)
-        if found.cost >= listed.cost:
+        improved, _ = improve(problem, self.order, iterations, self.rng, parts=_PARTS)
+        if improved.cost >= listed.cost:
             return
-        found = rearranged(problem, found) if self.linear else found
-        if self._in_time(found) and (self.linear or self.usable(found)):
-            self.offer(found, "local search")
+        schedule = rearranged(problem, improved) if self.linear else improved
+        if self._in_time(schedule) and (self.linear or self.usable(schedule)):
+            self.offer(schedule, "local search")
             self.bound()
 
     def ask(self) -> None:
@@ -315,19 +315,19 @@ class Search:
             if seconds <= 0:
                 break
             below = None if self.best is None else self.best.cost
-            found = schedule_or_postpone(self.problem, self.end, seconds, wall=self.limit.wall, below=below)
-            self.solver_time += found.spent
-            self.budget.charge(found.spent)
+            outcome = schedule_or_postpone(self.problem, self.end, seconds, wall=self.limit.wall, below=below)
+            self.solver_time += outcome.spent
+            self.budget.charge(outcome.spent)
             better = False
-            if found.starts is not None:
-                cost = self.problem.cost(found.starts)
-                schedule = Schedule(found.starts, cost, self.problem.slots[:, None])
+            if outcome.starts is not None:
+                cost = self.problem.cost(outcome.starts)
+                schedule = Schedule(outcome.starts, cost, self.problem.slots[:, None])
                 better = self.usable(schedule) and self.offer(schedule, "schedule-or-postpone")
-            if found.proved:
+            if outcome.proved:
                 self.status = Status.INFEASIBLE if self.best is None else Status.OPTIMAL
                 self.least = None if self.best is None else self.best.cost
-            self.unsolved = not found.proved
-            attempts.note(proved=found.proved, found=self.best is not None, better=better)
+            self.unsolved = not outcome.proved
+            attempts.note(proved=outcome.proved, found=self.best is not None, better=better)
 
     def minimise(self) -> None:
         """Search for the cheapest schedule, from the best one so far."""
@@ -343,20 +343,20 @@ class Search:
             better = False
             self.unsolved = outcome.at_limit
             if outcome.found:
-                found = model.schedule(outcome, self.budget)
-                self.refused |= found is None and bool(self.beside)
+                schedule = model.schedule(outcome, self.budget)
+                self.refused |= schedule is None and bool(self.beside)
                 reached = outcome.solver.objective_value
                 better = reached < least
                 least = min(reached, least)
-                kept = self.offer(found, "cp-sat")
-                best = found is not None and self.best is not None and self.value(self.best) == self.value(found)
+                kept = self.offer(schedule, "cp-sat")
+                best = schedule is not None and self.best is not None and self.value(self.best) == self.value(schedule)
                 if outcome.status is Status.OPTIMAL and (kept or best):
                     self.status = Status.OPTIMAL
                 if self.linear or self.objective is None:
                     self.least = max(model.lateness.constant + outcome.bound, self.least or 0)
-                if found is not None and better:
+                if schedule is not None and better:
                     hinted = True
-                    model.suggest(found)
+                    model.suggest(schedule)
             proved = outcome.status in {Status.OPTIMAL, Status.INFEASIBLE}
             if outcome.status is Status.INFEASIBLE and self.best is None:
                 self.status = Status.INFEASIBLE

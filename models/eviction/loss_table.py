@@ -162,14 +162,14 @@ def _decide(
 @compiled
 def least_step(table: LossTable, nodes: int, step: int) -> int:
     """Return the fewest steps with the same loss as freeing `nodes` in at most `step`."""
-    found = step
+    least = step
     while (
-        found > 0
-        and table.high[found - 1, nodes] == table.high[step, nodes]
-        and table.low[found - 1, nodes] == table.low[step, nodes]
+        least > 0
+        and table.high[least - 1, nodes] == table.high[step, nodes]
+        and table.low[least - 1, nodes] == table.low[step, nodes]
     ):
-        found -= 1
-    return found
+        least -= 1
+    return least
 
 
 @compiled

@@ -70,18 +70,18 @@ def plan_sharing(
     total = sum(job.nodes for job in jobs)
     if nodes_needed > total:
         return [infeasible(deadline, nodes_needed, total) for deadline in deadlines]
-    found: dict[float, Eviction] = {}
+    evictions: dict[float, Eviction] = {}
     last: Eviction | None = None
     for deadline in sorted(set(deadlines), reverse=True):
         if last is None or last.checkpoint_time > deadline or _relied(jobs, last) > deadline:
             last = _solve(jobs, nodes_needed, deadline, storage)
-        found[deadline] = Eviction(deadline, last.loss, last.checkpoint_time, last.actions, last.freed)
-    return [found[deadline] for deadline in deadlines]
+        evictions[deadline] = Eviction(deadline, last.loss, last.checkpoint_time, last.actions, last.freed)
+    return [evictions[deadline] for deadline in deadlines]
 
 
-def _relied(jobs: Sequence[WritingJob], found: Eviction) -> float:
+def _relied(jobs: Sequence[WritingJob], eviction: Eviction) -> float:
     """Return when the last job ends that a decision lets end by itself. 0 if none."""
-    return max((job.ends or 0 for job in jobs if found.actions.get(job.id) == "end"), default=0)
+    return max((job.ends or 0 for job in jobs if eviction.actions.get(job.id) == "end"), default=0)
 
 
 def _solve(jobs: Sequence[WritingJob], nodes_needed: int, deadline: float, storage: Storage) -> Eviction:

@@ -158,8 +158,8 @@ def choose_with_law(profile: StartTimes, laws: Sequence[tuple[int, ESDD]], now: 
     Choice or None
         The first request. Ties as in :func:`choose`. ``None`` if no size fits with all its walltimes.
     """
-    found = [choice for size, law in laws if (choice := _first_request(profile, size, law, now)) is not None]
-    return min(found, key=lambda choice: (choice.turnaround, choice.request.processors), default=None)
+    choices = [choice for size, law in laws if (choice := _first_request(profile, size, law, now)) is not None]
+    return min(choices, key=lambda choice: (choice.turnaround, choice.request.processors), default=None)
 
 
 def _first_request(profile: StartTimes, processors: int, law: ESDD, now: int) -> Choice | None:

@@ -196,7 +196,7 @@ class _Mixture:
         spread = np.concatenate([part.spread(own) for part in self.parts])[chosen, None]
         freedom = self.parts[0].freedom
         widest = 40 * spread.max() + np.ptp(centres, axis=0)
-        found = []
+        quantiles = []
         for level in levels:
             low = centres.min(axis=0) - widest
             high = centres.max(axis=0) + widest
@@ -205,8 +205,8 @@ class _Mixture:
                 below = weights @ scipy.special.stdtr(freedom, (middle - centres) / spread) < level
                 low = np.where(below, middle, low)
                 high = np.where(below, high, middle)
-            found.append((low + high) / 2)
-        return np.array(found)
+            quantiles.append((low + high) / 2)
+        return np.array(quantiles)
 
 
 class _Posterior:

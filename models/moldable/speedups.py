@@ -177,7 +177,7 @@ def execution_time(n: ArrayLike, sequential: float, A: float, sigma: float) -> F
 
 def _least(name: str, values: ArrayLike, least: float) -> FloatArray:
     """Return numbers as an array. ``ValueError`` if one is below `least` or not finite."""
-    found = np.asarray(values, dtype=np.float64)
-    if not (np.isfinite(found) & (found >= least)).all():
+    numbers = np.asarray(values, dtype=np.float64)
+    if not (np.isfinite(numbers) & (numbers >= least)).all():
         raise ValueError(f"{name} must be numbers >= {least:g}, got {values!r}")
-    return found
+    return numbers

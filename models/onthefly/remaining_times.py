@@ -169,8 +169,8 @@ def _on_points(law: Any) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]
     return points, lambda at: np.asarray(law.cdf(at), dtype=np.float64)
 
 
-def _mean(law: Any, found: float) -> float:
-    """Return the mean of a law. `found` is correct for a bounded support."""
+def _mean(law: Any, mean: float) -> float:
+    """Return the mean of a law. `mean` is correct for a bounded support."""
     if hasattr(law, "values") or math.isfinite(law.support()[1]):
-        return found
+        return mean
     return float(law.mean()) if callable(getattr(law, "mean", None)) else math.inf

@@ -36,11 +36,11 @@ def rungs(candidates: int, window: int, factor: int = 3) -> list[Rung]:
     while left > factor:
         left = math.ceil(left / factor)
         steps += 1
-    found, left = [], candidates
+    ladder, left = [], candidates
     for step in range(steps, 0, -1):
         left = math.ceil(left / factor)
-        found.append(Rung(max(1, window // factor**step), left))
-    return [*found, Rung(window, 1)]
+        ladder.append(Rung(max(1, window // factor**step), left))
+    return [*ladder, Rung(window, 1)]
 
 
 def survivors(costs: Mapping[int, float], exceeding: Iterable[int], keep: int) -> list[int]:

@@ -84,8 +84,8 @@ class AvailabilityProfile:
         if amount > self._most:
             return None
         seconds, begin = self._interval(duration, after)
-        found = earliest(self._profile, amount, seconds, begin, NEVER, NEVER)
-        return None if found < 0 else found
+        start = earliest(self._profile, amount, seconds, begin, NEVER, NEVER)
+        return None if start < 0 else start
 
     def free(self, time: int) -> int:
         """Return the free processors at a time. A time before the list begins counts as its begin."""

@@ -105,18 +105,18 @@ def pack(fits: IntArray, sizes: IntArray, labels: IntArray, group: int, order: I
     placed = True
     for slot in range(len(sizes)):
         size = sizes[slot]
-        found = -1
+        chosen = -1
         for place in range(count):
             node = order[place]
             room, _ = _split(fits[node])
             if room >= size and (group < 0 or labels[node] == group):
-                found = node
+                chosen = node
                 break
-        if found < 0:
+        if chosen < 0:
             placed = False
             break
-        room, used = _split(fits[found])
-        fits[found] = _joined(room - size, used + size)
+        room, used = _split(fits[chosen])
+        fits[chosen] = _joined(room - size, used + size)
     for node in range(len(fits)):
         room, used = _split(fits[node])
         fits[node] = used if placed else room + used
@@ -338,10 +338,10 @@ def _count_all_groups(labels: IntArray, counts: IntArray) -> int:
 @within
 def _is_inside(labels: IntArray, node: int, inside: IntArray) -> bool:
     """Return whether a node lies in the chosen group of each level, -1 for none."""
-    found = True
+    member = True
     for level in range(len(inside)):
-        found = found and (inside[level] < 0 or labels[level, node] == inside[level])
-    return found
+        member = member and (inside[level] < 0 or labels[level, node] == inside[level])
+    return member
 
 
 class PlacedAttempts(NamedTuple):

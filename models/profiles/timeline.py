@@ -960,9 +960,9 @@ def earlier(memory: IntArray, row: int, asks: IntArray, after: int, before: int,
     """Return what :func:`earliest` does, for the job of a row. Its own room is open to it."""
     line = timeline_of(memory)
     _occupy(line, row, -1)
-    found = _earliest(line, asks_of(asks, line.demand.shape[1], line.need.shape[1]), after, before, rule)
+    fit = _earliest(line, asks_of(asks, line.demand.shape[1], line.need.shape[1]), after, before, rule)
     _occupy(line, row, 1)
-    return found
+    return fit
 
 
 @compiled
@@ -1108,18 +1108,18 @@ def _keep(kept: RoomReservations, asks: Asks, job: int, slots: int, at: int) -> 
 def _first_delayed(line: Timeline, kept: RoomReservations, buffer: SearchBuffers, rule: int) -> int:
     """Return the first job with kept room that no longer fits at its time beside those before, -1 if all fit."""
     planned = 0
-    found = -1
+    delayed = -1
     count = kept.number[0]
     for job in range(count):
         if _search(line, kept.asks, job, kept.at[job], kept.at[job] + 1, buffer, rule) < 0:
-            found = job
+            delayed = job
             break
         if job + 1 < count:
             _plan(line, kept.asks, job, kept.at[job], buffer, rule)
             planned += 1
     for _ in range(planned):
         _remove_last(line)
-    return found
+    return delayed
 
 
 @compiled

@@ -69,7 +69,7 @@ def fit(run_times: Sequence[float], censored: Sequence[bool] | BoolArray | None 
     ended, longer = times[~cut], times[cut]
     steps = scipy.stats.ecdf(scipy.stats.CensoredData.right_censored(times, cut)).cdf
     sample = scipy.stats.CensoredData.right_censored(times, cut) if len(longer) else times
-    found = []
+    fits = []
     shortest, stats = ended.min(), scipy.stats
     families: dict[str, tuple[Callable[[], Any], int]] = {
         "expon": (lambda: stats.expon(scale=times.sum() / len(ended)), 1),
@@ -94,8 +94,8 @@ def fit(run_times: Sequence[float], censored: Sequence[bool] | BoolArray | None 
                 continue
         if np.isfinite(likelihood) and np.isfinite(ks):
             aic = 2 * parameters - 2 * likelihood
-            found.append(Fit(name, distribution, likelihood, aic, ks, p_value))
-    return sorted(found, key=lambda one: (one.aic, one.name))
+            fits.append(Fit(name, distribution, likelihood, aic, ks, p_value))
+    return sorted(fits, key=lambda one: (one.aic, one.name))
 
 
 def _distance(steps: Any, distribution: Any) -> float:

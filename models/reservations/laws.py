@@ -231,10 +231,10 @@ def numbers(name: str, given: Any) -> FloatArray:
     if not array.size:
         raise InputError(f"{name}: expected at least one, got none")
     if array.dtype.kind in "iuf":
-        found = array.astype(np.float64)
-        wrong = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))
+        values = array.astype(np.float64)
+        wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
         if not wrong.size:
-            return found
+            return values
     items = np.asarray(given, dtype=object).tolist()
     return np.array([number(f"{name}[{index}]", value) for index, value in enumerate(items)])
 
@@ -280,17 +280,17 @@ def _masses(distribution: Distribution, points: FloatArray) -> FloatArray:
     wrong = np.flatnonzero(~(mass >= -_LEAST_ATOM))
     if wrong.size:
         at = points[wrong[0] + 1]
-        found = below[wrong[0] + 1]
-        raise InputError(f"distribution: cdf must rise from 0 to 1, got {found:g} at {at:g}")
+        value = below[wrong[0] + 1]
+        raise InputError(f"distribution: cdf must rise from 0 to 1, got {value:g} at {at:g}")
     return np.maximum(mass, 0.0)
 
 
 def _at(function: Callable[..., Any], points: FloatArray) -> FloatArray:
     """Return the values of a function at points, one by one if it accepts no array."""
     try:
-        found = np.asarray(function(points), dtype=np.float64)
+        values = np.asarray(function(points), dtype=np.float64)
     except (TypeError, ValueError):
-        found = np.empty(0)
-    if found.shape != points.shape:
-        found = np.array([float(function(float(point))) for point in points])
-    return found
+        values = np.empty(0)
+    if values.shape != points.shape:
+        values = np.array([float(function(float(point))) for point in points])
+    return values

@@ -70,9 +70,9 @@ def search_on_nodes(
     nowhere = np.empty(0, dtype=np.int64)
     which = 0
     for place in range(len(orders)):
-        found = decode_on_nodes(search, orders[place], cost, trial_starts, nowhere, starts, 0)
-        if found < cost:
-            cost, which = found, place
+        trial_cost = decode_on_nodes(search, orders[place], cost, trial_starts, nowhere, starts, 0)
+        if trial_cost < cost:
+            cost, which = trial_cost, place
             for job in range(len(best)):
                 best[job], starts[job] = orders[place, job], trial_starts[job]
     if len(moves):
@@ -91,9 +91,9 @@ def search_on_nodes(
             trial[here], trial[there] = best[there], best[here]
         else:
             relocate(trial, here, there)
-        found = decode_on_nodes(search, trial, cost, trial_starts, nowhere, starts, min(here, there))
-        if found <= cost:
-            cost = found
+        trial_cost = decode_on_nodes(search, trial, cost, trial_starts, nowhere, starts, min(here, there))
+        if trial_cost <= cost:
+            cost = trial_cost
             for job in range(len(best)):
                 best[job], starts[job] = trial[job], trial_starts[job]
     return which, cost

@@ -246,10 +246,10 @@ def _too_few(job: int, kind: int, slots: int, demand: IntArray, row: int, known:
 @compiled
 def _fits_alone(job: int, data: NodeData, room: NodeRoom, row: int) -> bool:
     """Return whether a job fits at one step, regardless of later steps."""
-    found = _slots(job, data, room, room.free[row], data.slots[job])
-    if found >= data.slots[job]:
+    slots = _slots(job, data, room, room.free[row], data.slots[job])
+    if slots >= data.slots[job]:
         return True
-    room.known[row, data.kind[job]] = found
+    room.known[row, data.kind[job]] = slots
     return False
 
 

@@ -120,12 +120,12 @@ def give_back(
     scratch
         Its `usable` and `cpus`.
     """
-    found = False
+    any_usable = False
     for place in range(table.begin[row], table.stop[row]):
         node = table.node[place]
         if scratch.usable[node]:
-            found = True
+            any_usable = True
             for resource in range(free.shape[1]):
                 free[node, resource] += table.slots[place] * table.demand[row, resource] + table.by_node[row, resource]
             scratch.cpus[node] = cpus_on(node, free, job, jobs, primary)
-    return found
+    return any_usable

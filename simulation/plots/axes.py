@@ -115,11 +115,11 @@ def draw_ratios(axes: Axes, rows: pd.DataFrame, places: Sequence[int]) -> None:
     places
         Indices of colours and marks.
     """
-    for row, (index, found) in enumerate(zip(places, rows.to_dict("records"), strict=True)):
+    for row, (index, record) in enumerate(zip(places, rows.to_dict("records"), strict=True)):
         colour = style(index)[0]
-        if math.isfinite(found["ratio_low"]):
-            axes.plot([found["ratio_low"], found["ratio_high"]], [row, row], color=colour, linewidth=1.7)
-        axes.plot([found["ratio"]], [row], color=colour, marker=marker(index), markersize=6)
+        if math.isfinite(record["ratio_low"]):
+            axes.plot([record["ratio_low"], record["ratio_high"]], [row, row], color=colour, linewidth=1.7)
+        axes.plot([record["ratio"]], [row], color=colour, marker=marker(index), markersize=6)
     axes.axvline(1, color="#555555", linewidth=0.8, linestyle=(0, (4, 3)))
     axes.set_yticks(range(len(rows)), [shortened(str(name), 40) for name in rows.index], parse_math=False)
     axes.set_ylim(len(rows) - 0.4, -0.6)

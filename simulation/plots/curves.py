@@ -28,15 +28,15 @@ class Grid:
 
     def points(self) -> FloatArray:
         """Return the places."""
-        found: FloatArray = np.logspace(self.low, self.high, (self.high - self.low) * self.decade + 1)
-        return found
+        places: FloatArray = np.logspace(self.low, self.high, (self.high - self.low) * self.decade + 1)
+        return places
 
     def counts(self, values: FloatArray) -> IntArray:
         """Return the number of values at or below each place."""
         places = np.searchsorted(self.points(), values, side="left")
         size = (self.high - self.low) * self.decade + 2
-        found: IntArray = np.cumsum(np.bincount(places, minlength=size)[:-1])
-        return found
+        counts: IntArray = np.cumsum(np.bincount(places, minlength=size)[:-1])
+        return counts
 
 
 def distribution(grid: Grid, counts: IntArray, n: int, most: int) -> tuple[FloatArray, FloatArray]:
@@ -56,8 +56,8 @@ def busy_time(edges: FloatArray, begin: IntArray, end: IntArray, weight: IntArra
     """Return the sum of seconds times weight of intervals [begin, end) between neighbouring `edges`."""
     weights = np.ones(len(begin)) if weight is None else weight.astype(float)
     total = _since(edges, begin, weights) - _since(edges, end, weights)
-    found: FloatArray = np.diff(total)
-    return found
+    busy: FloatArray = np.diff(total)
+    return busy
 
 
 def _since(edges: FloatArray, times: IntArray, weights: FloatArray) -> FloatArray:
@@ -66,8 +66,8 @@ def _since(edges: FloatArray, times: IntArray, weights: FloatArray) -> FloatArra
     sums = np.r_[0.0, np.cumsum(weights[order])]
     moments = np.r_[0.0, np.cumsum(weights[order] * times[order])]
     place = np.searchsorted(times[order], edges, side="right")
-    found: FloatArray = edges * sums[place] - moments[place]
-    return found
+    areas: FloatArray = edges * sums[place] - moments[place]
+    return areas
 
 
 def over_time(jobs: pd.DataFrame, attempts: pd.DataFrame, capacity: int, bins: int) -> pd.DataFrame:
@@ -88,10 +88,10 @@ def over_time(jobs: pd.DataFrame, attempts: pd.DataFrame, capacity: int, bins: i
     length = np.diff(edges)
     held = busy_time(edges, begin, end, attempts["units"].to_numpy())
     queue = np.maximum((inside - busy_time(edges, begin, end)) / length, 0.0)
-    found = dict(zip(columns, (edges[:-1], edges[1:], held / length / capacity, queue), strict=True))
+    series = dict(zip(columns, (edges[:-1], edges[1:], held / length / capacity, queue), strict=True))
     if "watts" in attempts:
-        found["watts"] = busy_time(edges, begin, end, attempts["watts"].to_numpy()) / length
-    return pd.DataFrame(found)
+        series["watts"] = busy_time(edges, begin, end, attempts["watts"].to_numpy()) / length
+    return pd.DataFrame(series)
 
 
 def lost_over_time(result: Records) -> tuple[FloatArray, FloatArray]:
@@ -197,10 +197,10 @@ def _lowest(free: list[tuple[int, int]], units: int) -> tuple[list[tuple[int, in
 
 def _merged(stretches: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return sorted ranges, with touching ones joined."""
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     for low, high in sorted(stretches):
-        if found and found[-1][1] == low:
-            found[-1] = (found[-1][0], high)
+        if ranges and ranges[-1][1] == low:
+            ranges[-1] = (ranges[-1][0], high)
         else:
-            found.append((low, high))
-    return found
+            ranges.append((low, high))
+    return ranges

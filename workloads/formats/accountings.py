@@ -72,12 +72,12 @@ def batsim_part(file: TraceFile, malformed: list[Malformed]) -> tuple[TablePart,
 
     The profile gives the run time. It must be a delay or a sequence of delays.
     """
-    found = parsed_json(file, "a workload of Batsim")
+    document = parsed_json(file, "a workload of Batsim")
     what = "a workload of Batsim with lists 'jobs' and 'profiles'"
-    if not isinstance(found, dict) or not isinstance(found.get("profiles", {}), dict):
-        raise InputError(f"{file.path}: expected {what}, got {shown(found)}")
-    profiles = found.get("profiles", {})
-    size = found.get("nb_res", 0)
+    if not isinstance(document, dict) or not isinstance(document.get("profiles", {}), dict):
+        raise InputError(f"{file.path}: expected {what}, got {shown(document)}")
+    profiles = document.get("profiles", {})
+    size = document.get("nb_res", 0)
     if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= MOST_PROCESSORS:
         raise InputError(f"{file.path}: field 'nb_res': expected a whole number, got {shown(size)}")
 
@@ -87,7 +87,7 @@ def batsim_part(file: TraceFile, malformed: list[Malformed]) -> tuple[TablePart,
         return {name: job[name] for name in ("id", "subtime", "res", "profile")} | times
 
     wanted = "id, subtime, res, walltime and a profile that is a delay or a sequence of delays"
-    jobs = json_list(file, found.get("jobs"), what)
+    jobs = json_list(file, document.get("jobs"), what)
     return _part(jobs, row, malformed, "no job with a delay", f" of 'jobs': expected {wanted}"), size
 
 

@@ -203,9 +203,9 @@ def suggested_map(columns: Sequence[str], container: str = "table", *, header: b
     for name in reversed(columns):  # the last part of a name with dots
         plain.setdefault(re.sub(r"[^a-z0-9]", "", name.lower().rpartition(".")[2]), name)
     synonyms: dict[str, list[str]] = tomllib.loads((FOLDER / "synonyms.toml").read_text(encoding="utf-8"))
-    found = {ours: next((plain[name] for name in names if name in plain), None) for ours, names in synonyms.items()}
+    mapping = {ours: next((plain[name] for name in names if name in plain), None) for ours, names in synonyms.items()}
     lines = [
-        f'processor = "{"node" if found["nodes"] and not found["cores"] else "core"}"',
+        f'processor = "{"node" if mapping["nodes"] and not mapping["cores"] else "core"}"',
         '# zone = "Europe/Berlin"      of dates without an offset',
         '# dates = "day first"         if 05/01/2024 is in January',
         '# clock = "relative"          if times count from 0',
@@ -215,12 +215,12 @@ def suggested_map(columns: Sequence[str], container: str = "table", *, header: b
     if not header:
         lines.append(f"header = [{', '.join(map(_quoted, columns))}]")
     lines += ["", "[columns]"]
-    for ours, theirs in found.items():
+    for ours, theirs in mapping.items():
         lines.append(f"{ours} = {_quoted(theirs)}" if theirs else f"# {ours} = ")
         if ours == "walltime":
             unit = _quoted(theirs or "limit")
             lines.append(f'# walltime = {{ column = {unit}, unit = "min" }}   if it is not in seconds')
-    used = set(found.values())
+    used = set(mapping.values())
     if left := [name for name in columns if name not in used]:
         lines.append(f"# other columns: {', '.join(map(_quoted, left[:50]))}")
     return "\n".join(lines) + "\n"
@@ -240,12 +240,12 @@ def _read(path: Path) -> ColumnMap:
     def refuse(where: str, expected: str, received: Any) -> InputError:
         return InputError(f"{path}: {where}: expected {expected}, got {shown(received)}")
 
-    def checked(where: str, found: Any, kind: type[Any], names: Sequence[str]) -> dict[str, Any]:
+    def checked(where: str, table: Any, kind: type[Any], names: Sequence[str]) -> dict[str, Any]:
         """Return a table with keys in `names`: texts, truth values, lists of texts or tables, as in `kind`."""
-        if not isinstance(found, dict):
-            raise refuse(where, "a table", found)
+        if not isinstance(table, dict):
+            raise refuse(where, "a table", table)
         types = {one.name: str(one.type) for one in fields(kind)}
-        for key, value in found.items():
+        for key, value in table.items():
             if key not in names:
                 raise refuse(where, f"keys among {', '.join(names)}", key)
             texts = isinstance(value, list) and all(isinstance(text, str) for text in value)
@@ -254,46 +254,46 @@ def _read(path: Path) -> ColumnMap:
                 raise refuse(f"{where}: {key}", types[key].replace("str", "text"), value)
             if key in _CHOICES and value not in _CHOICES[key]:
                 raise refuse(f"{where}: {key}", f"one of {', '.join(filter(None, _CHOICES[key]))}", value)
-        return {key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}
+        return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
 
     def columns_of(name: str, value: Any) -> tuple[ColumnSource, ...]:
         read = []
         for one in value if isinstance(value, list) else [value]:
-            found = checked(
+            source = checked(
                 f"columns: {name}",
                 {"column": one} if isinstance(one, str) else one,
                 ColumnSource,
                 [each.name for each in fields(ColumnSource)],
             )
             try:
-                groups = re.compile(found.get("pattern", "()")).groups
+                groups = re.compile(source.get("pattern", "()")).groups
             except re.error:
                 groups = 0
-            if groups != 1 or "column" not in found:
+            if groups != 1 or "column" not in source:
                 raise refuse(f"columns: {name}", "a column, and a pattern with one group if any", one)
-            read.append(ColumnSource(**found))
+            read.append(ColumnSource(**source))
         return tuple(read)
 
     try:
         text = read_bounded(path, "a column map", 1 << 20).decode()
         keys = [one.name for one in fields(ColumnMap) if one.name not in ("name", "own")]
-        found = checked("map", tomllib.loads(text), ColumnMap, keys)
+        settings = checked("map", tomllib.loads(text), ColumnMap, keys)
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: no such column map") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path}: expected a column map in TOML, got an error: {str(error)[:80]}") from None
-    columns = found.pop("columns", {})
+    columns = settings.pop("columns", {})
     unknown = [name for name in columns if name not in (*NUMBERS, *TEXTS)]
     if unknown or not {"id", "submit"} <= set(columns):
         wanted = f"id, submit and others among {', '.join((*TEXTS, *NUMBERS))}"
         raise refuse("columns", wanted, unknown or list(columns))
     try:
-        zone_of(found.get("zone") or "UTC")
+        zone_of(settings.get("zone") or "UTC")
     except InputError:
-        raise refuse("zone", "the name of a time zone", found["zone"]) from None
-    found["states"] = {str(theirs).lower(): str(ours) for theirs, ours in found.get("states", {}).items()}
+        raise refuse("zone", "the name of a time zone", settings["zone"]) from None
+    settings["states"] = {str(theirs).lower(): str(ours) for theirs, ours in settings.get("states", {}).items()}
     for key in ("keep", "filter"):
-        for name, value in found.get(key, {}).items():
+        for name, value in settings.get(key, {}).items():
             if not isinstance(value, str) and (key == "keep" or not isinstance(value, list)):
                 raise refuse(f"{key}: {name}", "a column" if key == "keep" else "a list of texts", value)
-    return ColumnMap(path.stem, {name: columns_of(name, value) for name, value in columns.items()}, **found)
+    return ColumnMap(path.stem, {name: columns_of(name, value) for name, value in columns.items()}, **settings)

@@ -98,8 +98,8 @@ def _ads(
             for line, row in zip(part.lines.tolist(), part.frame.to_dict("records"), strict=True):
                 yield line, {name: _plain(row[name] or row[name.lower()]) for name in _ATTRIBUTES}
         return
-    for line, found in key_value_records(file, malformed, _PAIR, _BETWEEN):
-        named = {_LOWER[key.lower()]: value for key, value in found.items() if key.lower() in _LOWER}
+    for line, record in key_value_records(file, malformed, _PAIR, _BETWEEN):
+        named = {_LOWER[key.lower()]: value for key, value in record.items() if key.lower() in _LOWER}
         yield line, {name: _plain(value) for name, value in named.items()}
 
 
@@ -150,5 +150,5 @@ def _row(ad: Mapping[str, str]) -> list[str]:
 
 def _whole(text: str | None) -> int:
     """Return a number, with fractions rounded up; 0 for an expression."""
-    found = re.fullmatch(r"\d{1,9}(?:\.\d{0,9})?", text or "")
-    return math.ceil(float(found[0])) if found else 0
+    match = re.fullmatch(r"\d{1,9}(?:\.\d{0,9})?", text or "")
+    return math.ceil(float(match[0])) if match else 0

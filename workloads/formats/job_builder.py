@@ -228,13 +228,13 @@ def _shapes(table: TraceRecords, slotter: Slotter, log: ReadingLog) -> _Shapes:
     ):
         listed = "" if table.slots is None else table.slots.values[text]
         where = "" if table.partition is None else table.partition.values[name]
-        found = slotter.unequal(listed, processors, mem, gpu, where) if listed else None
-        if found is None and processors > 0:
+        request = slotter.unequal(listed, processors, mem, gpu, where) if listed else None
+        if request is None and processors > 0:
             equal = slotter.shape(processors, memory=mem, gpus=gpu, least=max(least, 1), partition=where)
-            found = None if equal is None else NodeRequest(*equal)
-            if found is not None and slotter.divides(listed):
+            request = None if equal is None else NodeRequest(*equal)
+            if request is not None and slotter.divides(listed):
                 others.append(place)
-        shapes.append(found)
+        shapes.append(request)
     if others:
         count = int(np.isin(codes, others).sum())
         log.note(

@@ -54,8 +54,8 @@ def json_parts(
 
 def names_in(text: str) -> list[str]:
     """Return the names of the fields of the first record in a text, with dots for inner objects. Empty if none."""
-    found = next(_documents_of(text), None)
-    record = next((each for _, each in _expanded(found)), None) if found is not None else None
+    document = next(_documents_of(text), None)
+    record = next((each for _, each in _expanded(document)), None) if document is not None else None
     return list(_names(record)) if isinstance(record, dict) else _guessed_names(text)
 
 
@@ -110,8 +110,8 @@ def _records(file: TraceFile, malformed: list[Malformed]) -> Iterator[tuple[int,
         line -= block.endswith(b"\n")
     if blocks:
         place = 0
-        for found in _documents(file, decode(b"".join(blocks))):
-            for _, record in _expanded(found):
+        for document in _documents(file, decode(b"".join(blocks))):
+            for _, record in _expanded(document):
                 place += 1
                 yield place, record
 
@@ -120,12 +120,12 @@ def _has_lines(text: str) -> bool:
     """Return whether a text has one record per line."""
     first, _, rest = text.lstrip("\ufeff \t\r\n").partition("\n")
     try:
-        found = json.loads(first)
+        document = json.loads(first)
     except (ValueError, RecursionError):
         # a bad first line, if the next one is a record
         following = rest.partition("\n")[0].strip()
         return first.startswith("{") and following.startswith("{") and following.rstrip("\r").endswith("}")
-    return isinstance(found, dict) and not any(place == KEY or place for place, _ in _expanded(found))
+    return isinstance(document, dict) and not any(place == KEY or place for place, _ in _expanded(document))
 
 
 def _documents(file: TraceFile, text: str) -> Iterator[Any]:
@@ -135,30 +135,30 @@ def _documents(file: TraceFile, text: str) -> Iterator[Any]:
     at = blank.match(text).end()  # type: ignore[union-attr]
     while at < len(text):
         try:
-            found, at = decoder.raw_decode(text, at)
+            document, at = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
             message = f"expected records in JSON, got an error: {error.msg}"
             raise InputError(f"{file.path}:{error.lineno}: {message}") from None
         except (ValueError, RecursionError) as error:
             raise InputError(f"{file.path}: expected records in JSON, got an error: {str(error)[:80]}") from None
-        yield found
+        yield document
         at = blank.match(text, at).end()  # type: ignore[union-attr]
 
 
-def _expanded(found: Any) -> Iterable[tuple[str, Any]]:
+def _expanded(document: Any) -> Iterable[tuple[str, Any]]:
     """Yield the records of a JSON value, each with the name of its container; empty if it is the record."""
-    if isinstance(found, list):
-        return (("[", each) for each in found)
-    if isinstance(found, dict):
+    if isinstance(document, list):
+        return (("[", each) for each in document)
+    if isinstance(document, dict):
         for name in _LISTS:
-            inner = found.get(name)
+            inner = document.get(name)
             if isinstance(inner, dict) and isinstance(inner.get("hits"), list):
                 inner = inner["hits"]
             if isinstance(inner, list) and all(isinstance(each, dict) for each in inner[:10]):
                 return ((name, each) for each in inner)
-        if found and all(isinstance(each, dict) for each in found.values()) and all(map(_is_id, found)):
-            return ((KEY, {KEY: key, **each}) for key, each in found.items())
-    return [("", found)]
+        if document and all(isinstance(each, dict) for each in document.values()) and all(map(_is_id, document)):
+            return ((KEY, {KEY: key, **each}) for key, each in document.items())
+    return [("", document)]
 
 
 def _is_id(key: str) -> bool:
@@ -178,7 +178,7 @@ def _pick(value: Any, path: Sequence[str]) -> Any:
     if isinstance(value, list):
         if path[0].isdigit():
             return _pick(value[int(path[0])], path[1:]) if len(path[0]) < 5 and int(path[0]) < len(value) else None
-        return [found for each in value if (found := _pick(each, path)) is not None]
+        return [item for each in value if (item := _pick(each, path)) is not None]
     return None
 
 

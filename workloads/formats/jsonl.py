@@ -99,14 +99,14 @@ def _line(value: Any) -> str:
 
 
 def _job_fields(job: Job, row: list[Any] | None) -> dict[str, Any]:
-    found = given_fields(job)
+    job_fields = given_fields(job)
     if job.shapes:
-        found["shapes"] = [given_fields(shape) for shape in job.shapes]
+        job_fields["shapes"] = [given_fields(shape) for shape in job.shapes]
     if job.checkpoint is not None:
-        found["checkpoint"] = given_fields(job.checkpoint)
+        job_fields["checkpoint"] = given_fields(job.checkpoint)
     if job.law is not None:
-        found["law"] = _law_fields(job)
-    return found if row is None else {**found, _RECORD: row}
+        job_fields["law"] = _law_fields(job)
+    return job_fields if row is None else {**job_fields, _RECORD: row}
 
 
 def _law_fields(job: Job) -> dict[str, Any]:
@@ -188,15 +188,15 @@ _Read = tuple[int, Job, list[Any]]
 
 
 def _header(line: str) -> tuple[Machine, Provenance, dict[str, str] | None]:
-    found = _object(line)
-    if found.get("format") != FORMAT or found.get("version") != VERSION:
-        asked = {name: found.get(name) for name in ("format", "version")}
+    header = _object(line)
+    if header.get("format") != FORMAT or header.get("version") != VERSION:
+        asked = {name: header.get(name) for name in ("format", "version")}
         raise _WrongLineError(
             f"expected a header with format {FORMAT!r} and version {VERSION}, got {shown(asked)}; --format MAP.toml "
             "reads other JSON lines by a column map, which 'workload describe FILE --format map' prints to complete"
         )
-    _known(found, _HEADER)
-    said = _sub(found, "provenance", {})
+    _known(header, _HEADER)
+    said = _sub(header, "provenance", {})
     try:
         check_types("field 'provenance'", said, _PROVENANCE, tuple(_PROVENANCE))
         for name, kind in (("counts", int), ("examples", str)):
@@ -209,8 +209,8 @@ def _header(line: str) -> tuple[Machine, Provenance, dict[str, str] | None]:
     except TypeError:
         names = ", ".join(field.name for field in fields(Provenance))
         raise _WrongLineError(f"field 'provenance': expected an object with {names}, got {', '.join(said)}") from None
-    records = found.get("records")
-    return machine_of(_sub(found, "machine")), provenance, None if records is None else _sub(found, "records")
+    records = header.get("records")
+    return machine_of(_sub(header, "machine")), provenance, None if records is None else _sub(header, "records")
 
 
 def machine_of(found: dict[str, Any]) -> Machine:
@@ -293,48 +293,48 @@ def _usable(jobs: Sequence[_Read], machine: Machine, options: ReadOptions, log: 
     return kept
 
 
-def _job(found: dict[str, Any], columns: dict[str, str] | None, laws: dict[str, Any]) -> tuple[Job, list[Any]]:
+def _job(job_fields: dict[str, Any], columns: dict[str, str] | None, laws: dict[str, Any]) -> tuple[Job, list[Any]]:
     """Return the job of a line, and the other fields of its trace."""
-    row = found.pop(_RECORD, [])
+    row = job_fields.pop(_RECORD, [])
     if not isinstance(row, list) or len(row) != len(columns or ()):
         raise _WrongLineError(f"field {_RECORD!r}: expected a list of {len(columns or ())} values, got {shown(row)}")
     for name in _TEXTS:
-        if not isinstance(found.get(name, ""), str):
-            raise _WrongLineError(f"field {name!r}: expected a text, got {shown(found[name])}")
-    if "shapes" in found:
-        found["shapes"] = tuple(_part(Shape, shape, "shapes: ") for shape in _sub(found, "shapes", kind=list))
-    if found.get("checkpoint") is not None:
-        found["checkpoint"] = _part(Checkpoint, _sub(found, "checkpoint"), "checkpoint: ")
-    if found.get("law") is not None:
-        found["law"] = _law(_sub(found, "law"), laws)
-    return _part(Job, found, ""), row
+        if not isinstance(job_fields.get(name, ""), str):
+            raise _WrongLineError(f"field {name!r}: expected a text, got {shown(job_fields[name])}")
+    if "shapes" in job_fields:
+        job_fields["shapes"] = tuple(_part(Shape, shape, "shapes: ") for shape in _sub(job_fields, "shapes", kind=list))
+    if job_fields.get("checkpoint") is not None:
+        job_fields["checkpoint"] = _part(Checkpoint, _sub(job_fields, "checkpoint"), "checkpoint: ")
+    if job_fields.get("law") is not None:
+        job_fields["law"] = _law(_sub(job_fields, "law"), laws)
+    return _part(Job, job_fields, ""), row
 
 
-def _part(kind: Callable[..., PartT], found: Any, where: str) -> PartT:
+def _part(kind: Callable[..., PartT], values: Any, where: str) -> PartT:
     """Return a job, a shape or a checkpoint from its fields."""
-    if not isinstance(found, dict):
-        raise _WrongLineError(f"{where}expected an object, got {shown(found)}")
+    if not isinstance(values, dict):
+        raise _WrongLineError(f"{where}expected an object, got {shown(values)}")
     parts = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
-    _known(found, tuple(parts), where)
+    _known(values, tuple(parts), where)
     for name, field in parts.items():
-        if field.default is MISSING and field.default_factory is MISSING and name not in found:
+        if field.default is MISSING and field.default_factory is MISSING and name not in values:
             raise _WrongLineError(f"{where}field {name!r}: expected it, got none")
-    if "per_node" in found and (kind is Job or found["per_node"] is not None):
-        _sub(found, "per_node")
-    return kind(**found)
+    if "per_node" in values and (kind is Job or values["per_node"] is not None):
+        _sub(values, "per_node")
+    return kind(**values)
 
 
-def _law(found: dict[str, Any], laws: dict[str, Any]) -> Any:
+def _law(law_fields: dict[str, Any], laws: dict[str, Any]) -> Any:
     """Return the distribution. Equal ones are one object."""
-    _known(found, _LAW, "law: ")
-    text = json.dumps(found, sort_keys=True)
+    _known(law_fields, _LAW, "law: ")
+    text = json.dumps(law_fields, sort_keys=True)
     if text not in laws:
-        name = found.get("name")
+        name = law_fields.get("name")
         family = getattr(scipy.stats, str(name), None)
         if not isinstance(family, scipy.stats.rv_continuous | scipy.stats.rv_discrete):
             raise _WrongLineError(f"field 'law': name: expected a distribution of scipy.stats, got {shown(name)}")
         try:
-            laws[text] = family(*found.get("args", ()), **found.get("kwds", {}))
+            laws[text] = family(*law_fields.get("args", ()), **law_fields.get("kwds", {}))
         except (TypeError, ValueError) as error:
             raise _WrongLineError(f"field 'law': expected parameters of {name}, got {error}") from None
     return laws[text]
@@ -342,23 +342,23 @@ def _law(found: dict[str, Any], laws: dict[str, Any]) -> Any:
 
 def _object(line: str) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        record = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise _WrongLineError(f"expected a JSON object, got {line[:40]!r} ({error})") from None
-    if not isinstance(found, dict):
+    if not isinstance(record, dict):
         raise _WrongLineError(f"expected a JSON object, got {line[:40]!r}")
-    return found
+    return record
 
 
-def _sub(found: dict[str, Any], name: str, otherwise: Any = None, kind: type[Any] = dict) -> Any:
-    inner = found.get(name, otherwise)
+def _sub(record: dict[str, Any], name: str, otherwise: Any = None, kind: type[Any] = dict) -> Any:
+    inner = record.get(name, otherwise)
     if not isinstance(inner, kind):
         raise _WrongLineError(f"field {name!r}: expected {_KINDS[kind]}, got {shown(inner)}")
     return inner
 
 
-def _known(found: dict[str, Any], names: Sequence[str], where: str = "") -> None:
-    for name in found:
+def _known(record: dict[str, Any], names: Sequence[str], where: str = "") -> None:
+    for name in record:
         if name not in names:
             raise _WrongLineError(f"{where}unknown field {shown(name)}; known: {', '.join(names)}")
 

@@ -160,7 +160,7 @@ def _whole(text: str) -> int:
 
 def _count(text: str) -> int:
     """Return a number of fields."""
-    found = _whole(text)
-    if not 0 <= found <= 10**6:
+    number = _whole(text)
+    if not 0 <= number <= 10**6:
         raise ValueError(text)
-    return found
+    return number

@@ -105,14 +105,14 @@ class Guesses:
     def say(self, log: ReadingLog) -> None:
         """Add what was guessed to the notes of a reading."""
         either = {} if self.day_first is not None else self.either
-        for found, what, other in (
+        for texts, what, other in (
             (either, "date{} read as month/day", '; dates = "day first" in a column map reads day/month'),
             (self.minutes, "limit{} read as minutes and seconds", '; unit = "h" in the map reads hours and minutes'),
             (self.plain_limits, "limit{} without a colon read as minutes, as Slurm counts them", ""),
         ):
-            if found:
-                count = sum(found.values())
-                example = shown(next(iter(found)))
+            if texts:
+                count = sum(texts.values())
+                example = shown(next(iter(texts)))
                 log.note(f"{count:,} {what.format('s'[: count > 1])}, such as {example}{other}")
         if self.fractions:
             log.note(f"{counted(self.fractions, 'job')} with fractions of a core, node or GPU rounded up")
@@ -133,13 +133,13 @@ def check_columns(names: Sequence[str], described: ColumnMap, log: ReadingLog) -
     missing = {ours: choice for ours, choice in needed.items() if not set(choice) & set(names)}
     if missing:
         ours, choice = next(iter(missing.items()))
-        found = shown(", ".join(map(str, names)))[1:-1]
+        listing = shown(", ".join(map(str, names)))[1:-1]
         others = f"; {len(missing) - 1} more are missing" if len(missing) > 1 else ""
         wanted = " or ".join(map(repr, choice))
         near = near_name(choice[0], names)
         raise InputError(
             f"{log.path}:1: expected a column {wanted} for {ours}, as the map {described.name} says, "
-            f"got: {found}{near}{others}"
+            f"got: {listing}{near}{others}"
         )
 
 
@@ -171,7 +171,7 @@ def jobs_of(
     short = any(text.count(":") == 1 and re.search(_MINUTES_ONLY, text) for text in texts[submit].tolist())
     clocks = [column.column for ours in CLOCK for column in described.columns.get(ours, ()) if column.column in texts]
     day_first = _day_first([texts[name] for name in dict.fromkeys(clocks)], described, guesses)
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     later: dict[str, FloatArray] = {}
     relative = described.clock == "relative"
     how = _How(zone, short=short, day_first=day_first, guesses=guesses)
@@ -210,43 +210,45 @@ def jobs_of(
                 again = _numbers(frame[name], texts[name], ours, column, replace(how, second=True))
                 second = np.where(unknown, np.nan, again)
                 later[ours] = np.where(np.isnan(later[ours]), second, later[ours]) if ours in later else second
-            known = found.get(ours)
+            known = columns.get(ours)
             if known is not None:
                 values = np.where(np.isnan(known) | ((known <= 0) & (ours in COUNTS[:-1])), values, known)
-            found[ours] = values
+            columns[ours] = values
     guesses.fractions += int(fractions.sum())
-    refuse(np.isnan(found["submit"]) & ~never["submit"], "not a time", submit, "a time as 2024-01-31T12:00:00")
+    refuse(np.isnan(columns["submit"]) & ~never["submit"], "not a time", submit, "a time as 2024-01-31T12:00:00")
     if len(later) == len(("start", "end")):
-        _choose_hour(found, later)
+        _choose_hour(columns, later)
     for ours in TEXTS:
         for column in described.columns.get(ours, ()):
             if (name := column.column) in frame:
                 values = np.where(_is_unknown(texts[name]), "", texts[name]).astype(object)
-                known = found.get(ours)
-                found[ours] = values if known is None else np.where(known == "", values, known)
+                known = columns.get(ours)
+                columns[ours] = values if known is None else np.where(known == "", values, known)
     for column in described.columns.get("slots", ()):
         if (name := column.column) in frame:
             wrong = of_each(texts[name], lambda text: bool(text) and not read_slots(text), np.bool_)
             expected = 'cores of each slot such as 8+4, or amounts such as [{"gpu": 8}, {"gpu": 4}]'
             refuse(wrong & ~_is_unknown(texts[name]), "no slots", name, expected)
     named = next(column.column for column in described.columns["id"] if column.column in frame)
-    refuse(found["id"] == "", "no id", named, "an id")
-    if "task" in found:
-        tasks = found.pop("task").tolist()
-        ids = zip(found["id"].tolist(), tasks, strict=True)
-        found["id"] = np.array([id_ if not task or task in _NO_TASK else f"{id_}[{task}]" for id_, task in ids], object)
-    state = found.get("state", np.full(len(frame), "", dtype=object))
+    refuse(columns["id"] == "", "no id", named, "an id")
+    if "task" in columns:
+        tasks = columns.pop("task").tolist()
+        ids = zip(columns["id"].tolist(), tasks, strict=True)
+        columns["id"] = np.array(
+            [id_ if not task or task in _NO_TASK else f"{id_}[{task}]" for id_, task in ids], object
+        )
+    state = columns.get("state", np.full(len(frame), "", dtype=object))
     states = described.states
-    found["state"] = of_each(
+    columns["state"] = of_each(
         state, lambda text: states.get(text.lower(), text if " " in text else text.upper()), object
     )
     for ours, name in described.keep.items():
         if name in frame:
-            found[f"{KEPT}{ours}"] = _kept(frame[name], texts[name])
-    if "slots" in found:
-        _complete_slots(found)
-    _complete(found, described, never["end"])
-    jobs = pd.DataFrame({"line": lines, **found}, copy=False)
+            columns[f"{KEPT}{ours}"] = _kept(frame[name], texts[name])
+    if "slots" in columns:
+        _complete_slots(columns)
+    _complete(columns, described, never["end"])
+    jobs = pd.DataFrame({"line": lines, **columns}, copy=False)
     return jobs if good.all() else jobs[good].reset_index(drop=True)
 
 
@@ -255,10 +257,10 @@ def _has_no_value(texts: TextArray, ours: str) -> NDArray[np.bool_]:
     if ours in ("memory", "memory_asked", "priority", "nice"):
         return np.zeros(len(texts), dtype=np.bool_)
     limit = ours == "walltime"
-    found: NDArray[np.bool_] = of_each(
+    mask: NDArray[np.bool_] = of_each(
         texts, lambda text: text in _NO_VALUE and not (limit and text in _LIMITS), np.bool_
     )
-    return found
+    return mask
 
 
 def _unit_of(values: FloatArray, ours: str) -> str:
@@ -361,8 +363,8 @@ def plain_texts(series: pd.Series[Any]) -> TextArray:
 
 
 def _is_unknown(texts: TextArray) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = of_each(texts, lambda text: text.lower() in _UNKNOWN, np.bool_)
-    return found
+    mask: NDArray[np.bool_] = of_each(texts, lambda text: text.lower() in _UNKNOWN, np.bool_)
+    return mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,29 +406,29 @@ def _numbers(series: pd.Series[Any], texts: TextArray, ours: str, column: Column
     if column.pattern:
         return _by_pattern(texts, ours, column)
     if ours in CLOCK:
-        found = times(texts, how.zone, second=how.second, day_first=how.day_first) * column.scale
-        return _in_seconds(found) if column.parse == "epoch" else found
-    found = PARSERS[column.parse](texts) * column.scale
+        values = times(texts, how.zone, second=how.second, day_first=how.day_first) * column.scale
+        return _in_seconds(values) if column.parse == "epoch" else values
+    values = PARSERS[column.parse](texts) * column.scale
     if column.parse != "number":
-        return np.where(texts == "", np.nan, found)
-    if ours in DURATIONS and np.isnan(found).any():
+        return np.where(texts == "", np.nan, values)
+    if ours in DURATIONS and np.isnan(values).any():
         lasting = durations(texts)
-        one_colon = of_each(texts, lambda text: text.count(":") == 1 and "-" not in text, np.bool_) & np.isnan(found)
+        one_colon = of_each(texts, lambda text: text.count(":") == 1 and "-" not in text, np.bool_) & np.isnan(values)
         if how.short or column.unit == "h":
             lasting = np.where(one_colon, lasting * 60, lasting)
         elif ours == "walltime" and not column.free and not column.unit:
             how.guesses.minutes.update(texts[one_colon & ~np.isnan(lasting)].tolist())
-        found = np.where(np.isnan(found), lasting, found)
+        values = np.where(np.isnan(values), lasting, values)
         negative = of_each(texts, lambda text: ":" in text and _NEGATIVE.fullmatch(text) is not None, np.bool_)
-        found = np.where(negative, -1.0, found)
+        values = np.where(negative, -1.0, values)
     if ours == "walltime":
         limits: FloatArray = of_each(texts, lambda text: _LIMITS.get(text, _LIMITS.get(text.upper(), np.nan)))
-        found = np.where(np.isnan(limits), found, limits)
+        values = np.where(np.isnan(limits), values, limits)
         if column.column == "Timelimit" and column.free:  # sacct prints 00:10:00, other tools minutes
             plain = ~np.isnan(numbers(texts)) & np.isnan(limits)
             how.guesses.plain_limits.update(texts[plain].tolist())
-            found = np.where(plain, found * 60, found)
-    return found
+            values = np.where(plain, values * 60, values)
+    return values
 
 
 def _in_seconds(values: FloatArray) -> FloatArray:
@@ -465,44 +467,44 @@ def _choose_hour(values: dict[str, Any], later: Mapping[str, FloatArray]) -> Non
     values["start"] = np.where(early & (later["start"] <= values["end"]), later["start"], values["start"])
 
 
-def _complete_slots(found: dict[str, Any]) -> None:
+def _complete_slots(columns: dict[str, Any]) -> None:
     """Set unknown cores and nodes from the slots."""
-    read = [read_slots(text) for text in found["slots"].tolist()]
+    read = [read_slots(text) for text in columns["slots"].tolist()]
     for name, values in (("cores", [processors_of(each) for each in read]), ("nodes", [len(each) for each in read])):
-        given = found.get(name, np.full(len(read), np.nan))
+        given = columns.get(name, np.full(len(read), np.nan))
         mine = np.array(values, dtype=np.float64)
-        found[name] = np.where(np.isnan(given) & (mine > 0), mine, given)
+        columns[name] = np.where(np.isnan(given) & (mine > 0), mine, given)
 
 
-def _complete(found: dict[str, Any], described: ColumnMap, zero_ends: NDArray[np.bool_]) -> None:
+def _complete(table: dict[str, Any], described: ColumnMap, zero_ends: NDArray[np.bool_]) -> None:
     """Compute missing columns. Starts come from waits, run times from ends, amounts of jobs from those of nodes.
 
     A job without an end may still run, unless its state says otherwise. An end of 0 (`zero_ends`) says so too.
     """
-    unknown = np.full(len(found["submit"]), np.nan)
-    wait = found.get("wait")
-    if "start" not in found and wait is not None:
-        found["start"] = np.where(wait >= 0, found["submit"] + wait, np.nan)
-    elapsed = found.get("elapsed", unknown)
-    if {"start", "end"} <= set(found):  # the start or the end is not recorded, but the run time is
-        start, end = found["start"], found["end"]
+    unknown = np.full(len(table["submit"]), np.nan)
+    wait = table.get("wait")
+    if "start" not in table and wait is not None:
+        table["start"] = np.where(wait >= 0, table["submit"] + wait, np.nan)
+    elapsed = table.get("elapsed", unknown)
+    if {"start", "end"} <= set(table):  # the start or the end is not recorded, but the run time is
+        start, end = table["start"], table["end"]
         before = end - elapsed
-        begun = np.isnan(start) & (elapsed > 0) & ~(before < found["submit"])
-        found["start"] = np.where(begun, before, start)
-        ended = of_each(found["state"], lambda text: text.split(" ")[0].rstrip("+") not in (*UNFINISHED, ""), np.bool_)
-        ended |= zero_ends & (found["state"] == "")
+        begun = np.isnan(start) & (elapsed > 0) & ~(before < table["submit"])
+        table["start"] = np.where(begun, before, start)
+        ended = of_each(table["state"], lambda text: text.split(" ")[0].rstrip("+") not in (*UNFINISHED, ""), np.bool_)
+        ended |= zero_ends & (table["state"] == "")
         over = np.isnan(end) & (elapsed > 0) & ~np.isnan(start) & ended
-        found["end"] = np.where(over, start + elapsed, end)
-    lasted = found.get("end", unknown) - found.get("start", unknown)
-    found["elapsed"] = np.where(np.isnan(elapsed) | ((elapsed < 0) & (lasted > 0)), lasted, elapsed)
+        table["end"] = np.where(over, start + elapsed, end)
+    lasted = table.get("end", unknown) - table.get("start", unknown)
+    table["elapsed"] = np.where(np.isnan(elapsed) | ((elapsed < 0) & (lasted > 0)), lasted, elapsed)
     for per, names in (("node", ("nodes", "nodes_asked")), ("core", ("cores", "cores_asked"))):
-        amount = next((found[name] for name in names if name in found), unknown)
+        amount = next((table[name] for name in names if name in table), unknown)
         for ours, columns in described.columns.items():
-            if ours in found and any(column.per == per for column in columns):
-                found[ours] = found[ours] * np.maximum(np.nan_to_num(amount, nan=1.0), 1.0)
+            if ours in table and any(column.per == per for column in columns):
+                table[ours] = table[ours] * np.maximum(np.nan_to_num(amount, nan=1.0), 1.0)
     if described.processor == "node":
         for name in ("cores", "cores_asked"):
-            found.pop(name, None)
+            table.pop(name, None)
 
 
 def _has_series(series: pd.Series[Any]) -> bool:

@@ -148,21 +148,21 @@ def _unpacked(packed: bytes) -> tuple[bytes, int]:
 
     Return nothing if it is damaged or truncated; its reader says so.
     """
-    found = bytearray()
+    sample = bytearray()
     taken = 0
     whole = False
     unpack = zlib.decompressobj(31)
     try:
-        while len(found) < _SAMPLE and taken < len(packed):
+        while len(sample) < _SAMPLE and taken < len(packed):
             part = packed[taken : taken + _STEP]
-            found += unpack.decompress(part)
+            sample += unpack.decompress(part)
             taken += len(part) - len(unpack.unused_data)
             whole = unpack.eof
             if whole:
                 unpack = zlib.decompressobj(31)
     except zlib.error:
         return b"", taken
-    return bytes(found) if whole or len(found) >= _SAMPLE else b"", taken
+    return bytes(sample) if whole or len(sample) >= _SAMPLE else b"", taken
 
 
 def _rounded(number: float) -> str:

@@ -102,9 +102,9 @@ def survives(path: Path, memory: float, columns: Sequence[str] | None = None, ro
     rows
         Number of rows after which decoding stops; ``None`` for all.
     """
-    found = path.stat()
+    status = path.stat()
     asked = json.dumps({"columns": columns, "memory": memory, "rows": rows})
-    return _survives(str(path), (found.st_ino, found.st_size, found.st_mtime_ns), asked)
+    return _survives(str(path), (status.st_ino, status.st_size, status.st_mtime_ns), asked)
 
 
 @lru_cache(_TRIED)

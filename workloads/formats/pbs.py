@@ -93,16 +93,16 @@ def pbs_parts(
 
 def _fields(text: str) -> dict[str, str]:
     """Return the fields of a record. Values may have blanks."""
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     last = ""
     for token in text.split(" "):
         key, equals, value = token.partition("=")
         if equals and (key in _KNOWN or _is_key(key)):
-            found[key] = value
+            fields[key] = value
             last = key
         elif last and token:
-            found[last] += f" {token}"
-    return found
+            fields[last] += f" {token}"
+    return fields
 
 
 @lru_cache(maxsize=1000)
@@ -147,18 +147,18 @@ def _cores(fields: Mapping[str, str]) -> str:
     width = _number(fields.get("Resource_List.mppwidth"))
     if width:  # Cray: exec_host has a login node
         return _positive(width * max(_number(fields.get("Resource_List.mppdepth")), 1))
-    found = sum(map(_number, re.findall(r"ncpus=(\d+)", fields.get("exec_vnode", ""))))
-    if not found:
+    cores = sum(map(_number, re.findall(r"ncpus=(\d+)", fields.get("exec_vnode", ""))))
+    if not cores:
         for part in _places(fields):
             places = part.partition("/")[2]
-            found += 1 if places.isdigit() else _slots(places)
+            cores += 1 if places.isdigit() else _slots(places)
     asked = _number(fields.get("Resource_List.ncpus"))
-    if not found:
-        found = _sum(fields.get("Resource_List.select", ""), "ncpus") or asked
+    if not cores:
+        cores = _sum(fields.get("Resource_List.select", ""), "ncpus") or asked
     nodes = fields.get("Resource_List.nodes", "")
-    if not found and nodes:
-        found = sum(count * max(_number(amounts.get("ppn")), 1) for count, amounts in _chunks(nodes, ":"))
-    return _positive(found or next(filter(None, (_number(fields.get(name)) for name in _COUNTS)), 0))
+    if not cores and nodes:
+        cores = sum(count * max(_number(amounts.get("ppn")), 1) for count, amounts in _chunks(nodes, ":"))
+    return _positive(cores or next(filter(None, (_number(fields.get(name)) for name in _COUNTS)), 0))
 
 
 def _slots(places: str) -> int:
@@ -206,9 +206,9 @@ def _positive_amount(amount: float) -> str:
 
 def _kilobytes(text: str) -> float:
     """Return an amount such as ``10gb`` or ``4gw`` in kilobytes, 0 if it is none."""
-    found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,9})?)([kmgt]?[bw]?)", text.lower())
-    unit = found[2] if found else ""
-    return float(found[1]) * _KILOBYTES[f"{unit}b" if unit in "kmgt" and unit else unit] if found else 0.0
+    match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,9})?)([kmgt]?[bw]?)", text.lower())
+    unit = match[2] if match else ""
+    return float(match[1]) * _KILOBYTES[f"{unit}b" if unit in "kmgt" and unit else unit] if match else 0.0
 
 
 def _held(fields: Mapping[str, str]) -> int:

@@ -187,9 +187,9 @@ def read(
         workload = _first_jobs(opened, workload_of, head)
     else:
         parsed = None if cache is None or kind == "jsonl" or several else ParsedTraces(Path(cache))
-        found = None if parsed is None else parsed.get(files[0], options)
-        workload = found or workload_of(opened(None))
-        if parsed is not None and found is None:
+        cached_workload = None if parsed is None else parsed.get(files[0], options)
+        workload = cached_workload or workload_of(opened(None))
+        if parsed is not None and cached_workload is None:
             parsed.put(files[0], options, workload)
     if kind != "jsonl":  # What hpcdispatch wrote comes back as it was.
         workload = with_doubts(workload)

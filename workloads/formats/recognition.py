@@ -120,8 +120,8 @@ def kind_of(path: Path, options: ReadOptions) -> str:
             raise InputError(f"{path}:1: expected a trace, got {what}, which is not read; use {instead}; {_known()}")
     separator = separator_of(first)
     names = [name.strip().strip('"') for name in first.split(separator)]
-    if (found := fitting_map(names)) is not None:
-        return found.name
+    if (matching_map := fitting_map(names)) is not None:
+        return matching_map.name
     if _is_header(names):
         raise UnknownTableError(path, _named(names))
     if len(names) >= _FEWEST and any(map(_NUMBER.fullmatch, names)):
@@ -174,19 +174,19 @@ def _json_kind(path: Path, text: str, *, jsonl: bool) -> str:
         except (ValueError, RecursionError) as error:
             problem = f"an error: {str(error)[:80]}"
         raise InputError(f"{path}:1: expected a trace in JSON, got {problem}; {_known()}")
-    found = fitting_map(names, ("json", "htcondor"))
-    if found is None and jsonl:
+    matching_map = fitting_map(names, ("json", "htcondor"))
+    if matching_map is None and jsonl:
         return "jsonl"
-    if found is None:
+    if matching_map is None:
         raise UnknownTableError(path, names, "json")
-    return found.name
+    return matching_map.name
 
 
 def _fitting(path: Path, names: list[str]) -> str:
-    found = fitting_map(names)
-    if found is None:
+    matching_map = fitting_map(names)
+    if matching_map is None:
         raise UnknownTableError(path, names)
-    return found.name
+    return matching_map.name
 
 
 def _is_sacct(lines: Sequence[str]) -> bool:
@@ -214,8 +214,8 @@ def _is_header(names: Sequence[str]) -> bool:
 
 def _named(names: Sequence[str]) -> list[str]:
     """Return the names of columns as a table has them: one without a name gets one, but for a last one."""
-    found = [name or f"unnamed {place}" for place, name in enumerate(names, 1)]
-    return found if names[-1] else found[:-1]
+    columns = [name or f"unnamed {place}" for place, name in enumerate(names, 1)]
+    return columns if names[-1] else columns[:-1]
 
 
 def _numbered(names: Sequence[str]) -> list[str]:

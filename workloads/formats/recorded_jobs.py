@@ -71,8 +71,8 @@ def gathered(
     if described is not None and described.own and "task" not in described.columns:
         jobs = _apart(jobs, log)
     reuses_ids = described is not None and described.reuses_ids
-    found = _one_record_per_job(jobs, log, reuses_ids=reuses_ids)
-    return found if options.components else _merged_parts(found, log)
+    records = _one_record_per_job(jobs, log, reuses_ids=reuses_ids)
+    return records if options.components else _merged_parts(records, log)
 
 
 def _of_one_cluster(jobs: pd.DataFrame, cluster: str | None, log: ReadingLog) -> pd.DataFrame:
@@ -184,8 +184,8 @@ def _one_record_per_job(jobs: pd.DataFrame, log: ReadingLog, *, reuses_ids: bool
                 back = max(jobs.loc[row, "submit"], ended)
                 again = jobs.loc[row, "eligible"] if "eligible" in jobs else back
                 times = (jobs.loc[previous, "start"], ended, back, again if again > back else back)
-                found = " ".join(f"{time:.0f}" for time in times)
-                jobs.loc[row, "attempts"] = f"{jobs.loc[previous, 'attempts']};{found}".strip(";")
+                attempt = " ".join(f"{time:.0f}" for time in times)
+                jobs.loc[row, "attempts"] = f"{jobs.loc[previous, 'attempts']};{attempt}".strip(";")
             for name in {"submit", "eligible"} & set(jobs.columns):
                 jobs.loc[row, name] = jobs.loc[previous, name]
         previous = row
@@ -268,13 +268,13 @@ def _slots_of_parts(jobs: pd.DataFrame, whole: "pd.Series[Any]") -> list[str]:
     for row in np.flatnonzero(whole.duplicated(keep=False).to_numpy()).tolist():
         each = {name: column[row] / nodes[row] for name, column in amounts.items() if column[row] > 0}
         each[MEMORY] = float(np.ceil(each.get(MEMORY, 0.0)))
-        found = slots.setdefault(whole.iloc[row], [])
+        own_slots = slots.setdefault(whole.iloc[row], [])
         if each.get("core", 0) < 1 or any(value % 1 for value in each.values()):
-            found.append("")
+            own_slots.append("")
             continue
         one = {name: int(value) for name, value in each.items() if value > 0}
-        found += [json.dumps(one)] * int(nodes[row])
-    texts = {name: f"[{', '.join(found)}]" if all(found) else "" for name, found in slots.items()}
+        own_slots += [json.dumps(one)] * int(nodes[row])
+    texts = {name: f"[{', '.join(own_slots)}]" if all(own_slots) else "" for name, own_slots in slots.items()}
     return [texts.get(name, "") for name in whole.tolist()]
 
 
@@ -489,8 +489,8 @@ def _pool(table: TraceRecords, start: FloatArray, unit: str, log: ReadingLog) ->
         amount = max(int(table.processors.max()), 1)
         gpus = int(table.gpus.max())
         how = "the largest job has, as no starts are recorded"
-    found = f"{amount:,} {unit}s" + (f" and {gpus:,} GPUs" if gpus else "")
-    log.notes.append(f"no machine was given; it has as many as {how}, {found}")
+    size = f"{amount:,} {unit}s" + (f" and {gpus:,} GPUs" if gpus else "")
+    log.notes.append(f"no machine was given; it has as many as {how}, {size}")
     amounts = {unit: amount} | ({GPU: gpus} if gpus else {})
     if table.partition is not None:
         # Each partition has as much as was in use there, and all together have as much as these.

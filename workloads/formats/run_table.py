@@ -62,17 +62,17 @@ def read_runs(path: Path, columns: RunColumns) -> pd.DataFrame:
     places, frame = _cells(path, columns)
     if frame.empty:
         raise InputError(f"{path}: expected runs below the header, got none")
-    found: dict[str, pd.Series[Any]] = {"workflow": pd.Series(path.name, frame.index)}
+    series: dict[str, pd.Series[Any]] = {"workflow": pd.Series(path.name, frame.index)}
     if columns.workflow is not None:
-        found["workflow"] = frame[columns.workflow].str.strip()
-        _refuse(found["workflow"] == "", places, frame, columns.workflow, "a name")
+        series["workflow"] = frame[columns.workflow].str.strip()
+        _refuse(series["workflow"] == "", places, frame, columns.workflow, "a name")
     for key, name in (("size", columns.size), ("time", columns.time)):
         values = pd.to_numeric(frame[name].str.strip(), errors="coerce").astype(float)
         _refuse(~values.between(0, _LARGEST), places, frame, name, f"a number in [0, {_LARGEST:g}]")
-        found[key] = values
-    tiny = (found["size"] > 0) & (found["size"] < 1 / _LARGEST)
+        series[key] = values
+    tiny = (series["size"] > 0) & (series["size"] < 1 / _LARGEST)
     _refuse(tiny, places, frame, columns.size, f"0 or at least {1 / _LARGEST:g}")
-    return pd.DataFrame(found)
+    return pd.DataFrame(series)
 
 
 def _refuse(wrong: pd.Series[bool], places: Sequence[str], frame: pd.DataFrame, name: str, expected: str) -> None:
@@ -90,20 +90,20 @@ def _cells(path: Path, columns: RunColumns) -> tuple[Sequence[str], pd.DataFrame
         raise InputError(f"{path}: expected a table with a suffix among {known}, got {path.suffix!r}")
     wanted = [name for name in (columns.workflow, columns.size, columns.time) if name is not None]
     malformed: list[Malformed] = []
-    found: list[TablePart] = []
+    table_parts: list[TablePart] = []
     file = TraceFile(path, packed=path.suffix.lower() == ".gz", needs=TABLE)
     if is_parquet(path):
         _require(path, wanted, parquet_columns(path))
     for part in parts(file, malformed, wanted=wanted, separator=separator or ""):
         _require(path, wanted, list(part.frame.columns))
-        found.append(TablePart(part.frame[wanted], part.lines))
+        table_parts.append(TablePart(part.frame[wanted], part.lines))
     for one in malformed:
         raise InputError(f"{path}:{one.line}: {one.message}")
-    if not found:
+    if not table_parts:
         return [], pd.DataFrame(columns=wanted, dtype=str)
-    frame = pd.concat([part.frame for part in found], ignore_index=True)
+    frame = pd.concat([part.frame for part in table_parts], ignore_index=True)
     where = ": row " if separator is None else ":"
-    places = [f"{path}{where}{line}" for part in found for line in part.lines.tolist()]
+    places = [f"{path}{where}{line}" for part in table_parts for line in part.lines.tolist()]
     return places, frame.astype(str).where(frame.notna(), "")
 
 

@@ -191,14 +191,14 @@ def _jobs(
 
 def _of_components(ids: TextArray, lines: TextArray) -> TextArray:
     """Return the command lines. Of a heterogeneous job, the component ``72+1`` has the part after the first colon."""
-    found = lines.copy()
+    commands = lines.copy()
     for row in np.flatnonzero(["+" in id_ for id_ in ids.tolist()]).tolist():
         number_ = ids[row].partition("+")[2]
         parts = re.split(r"\s:(?=\s)", lines[row])
         if number_.isdecimal() and len(parts) > 1:
             # Options of the whole job, such as the account, are those of the first component.
-            found[row] = parts[0] if number_ == "0" else f"sbatch {parts[min(int(number_), len(parts) - 1)]}"
-    return found
+            commands[row] = parts[0] if number_ == "0" else f"sbatch {parts[min(int(number_), len(parts) - 1)]}"
+    return commands
 
 
 def _clocks_put_back(jobs: pd.DataFrame, log: ReadingLog) -> None:
@@ -227,7 +227,7 @@ def _asked(jobs: pd.DataFrame) -> dict[str, Any]:
     alone = text(jobs, "exclusive")
     if "told_gpus" in jobs and not (number(jobs, "gpus") > 0).any():
         jobs["gpus"] = jobs["told_gpus"]  # the site has no accounting of GPUs
-    found = {
+    fields = {
         "account": text(jobs, "account"),
         "partitions": text(jobs, "partitions"),
         "node_list": text(jobs, f"{KEPT}node_list"),
@@ -250,12 +250,12 @@ def _asked(jobs: pd.DataFrame) -> dict[str, Any]:
         "attempts": text(jobs, "attempts"),
     }
     if "energy" in jobs:
-        found["energy"] = compact(number(jobs, "energy"))
+        fields["energy"] = compact(number(jobs, "energy"))
     for name in [
-        name for name in (*found, *_TOLD, *_KEPT) if name in jobs and name not in ("nodes_asked", "cores_asked")
+        name for name in (*fields, *_TOLD, *_KEPT) if name in jobs and name not in ("nodes_asked", "cores_asked")
     ]:
         del jobs[name]
-    return found
+    return fields
 
 
 def _either(column: TextArray, told: TextArray) -> TextArray:
@@ -307,7 +307,7 @@ def _with_tasks(
     if not len(whole):
         return frame, lines, [""] * len(frame)
     tasks = {row: array_tasks(ids[row]) for row in whole.tolist()}
-    for row in [row for row, found in tasks.items() if found is None]:
+    for row in [row for row, numbers in tasks.items() if numbers is None]:
         message = f"field {key!r}: expected an array as 278_[9-39%10], got {ids[row]!r:.60}"
         malformed.append(Malformed(int(lines[row]), "not an array", message))
     counts = np.ones(len(ids), dtype=np.int64)

@@ -175,8 +175,8 @@ def gpu_types(text: str) -> str:
 
     They are in all or per node.
     """
-    found = _GPU_TYPES.findall(text.replace("gres:", "gres/"))
-    named = ((kind or whole, count or every or "1") for kind, count, whole, every in found)
+    matches = _GPU_TYPES.findall(text.replace("gres:", "gres/"))
+    named = ((kind or whole, count or every or "1") for kind, count, whole, every in matches)
     return ",".join(f"{kind.lower()}={count}" for kind, count in named)
 
 
@@ -196,20 +196,20 @@ def kilobytes_of(text: str) -> float:
 
     Without a unit it is in megabytes.
     """
-    found = _MEMORY.fullmatch(text)
-    return float(found[1]) * (_KILO[found[2]] if found[2] else 1024) if found else np.nan
+    match = _MEMORY.fullmatch(text)
+    return float(match[1]) * (_KILO[match[2]] if match[2] else 1024) if match else np.nan
 
 
 def _thousands(text: str) -> float:
     """Return a number with a letter for its thousands, as ``1.2M``, nan if invalid."""
-    found = _THOUSANDFOLD.fullmatch(text)
-    return float(found[1]) * 1000.0 ** "_KMGTP".index(found[2] or "_") if found else np.nan
+    match = _THOUSANDFOLD.fullmatch(text)
+    return float(match[1]) * 1000.0 ** "_KMGTP".index(match[2] or "_") if match else np.nan
 
 
 def _memory_of(text: str) -> float:
     """Return the memory in a TRES text in kilobytes, 0 if it has none."""
-    found = _TRES_MEMORY.search(text)
-    return kilobytes_of(found[1]) if found else 0.0
+    match = _TRES_MEMORY.search(text)
+    return kilobytes_of(match[1]) if match else 0.0
 
 
 def gpus_of_tres(text: str) -> int:
@@ -219,15 +219,15 @@ def gpus_of_tres(text: str) -> int:
 
 def cpus_of_tres(text: str) -> int:
     """Return the CPUs in a TRES text, 0 for none."""
-    found = _TRES_CPUS.search(text)
-    return int(found[1]) if found else 0
+    match = _TRES_CPUS.search(text)
+    return int(match[1]) if match else 0
 
 
 def _count_gpus(text: str) -> float:
     """Return the GPUs in a TRES text. A count without a type covers those with a type."""
-    found = _GPU.findall(text)
-    plain = [float(count) for kind, count in found if not kind]
-    return plain[0] if plain else sum(float(count) for _, count in found)
+    matches = _GPU.findall(text)
+    plain = [float(count) for kind, count in matches if not kind]
+    return plain[0] if plain else sum(float(count) for _, count in matches)
 
 
 _OF_TEXT: dict[str, Callable[[str], float]] = {
@@ -247,11 +247,11 @@ def _quantity(text: str) -> float:
     """Return the sum of quantities such as ``500m`` or ``4Gi``, with commas between; nan if invalid."""
     total = 0.0
     for part in text.split(","):
-        found = _QUANTITY.fullmatch(part.strip())
-        factor = (_BINARY | _DECIMAL).get(found[2]) if found else None
-        if found is None or factor is None:
+        match = _QUANTITY.fullmatch(part.strip())
+        factor = (_BINARY | _DECIMAL).get(match[2]) if match else None
+        if match is None or factor is None:
             return np.nan
-        total += float(found[1]) * factor
+        total += float(match[1]) * factor
     return round(total, 9)
 
 
@@ -318,15 +318,15 @@ def submit_lines(texts: TextArray, nodes: FloatArray) -> tuple[dict[str, FloatAr
         "told_tasks",
         "told_by_tasks",
     )
-    found = {name: np.array([row[0][at] for row in rows], dtype=np.float64)[codes] for at, name in enumerate(names)}
+    values = {name: np.array([row[0][at] for row in rows], dtype=np.float64)[codes] for at, name in enumerate(names)}
     words = {
         name: np.array([row[1][name] for row in rows], dtype=object)[codes]
         for name in (*_TEXTS, "memory_by", "exclusive", "told_types", "other_options")
     }
-    every = found.pop("all_gpus")
-    each = found.pop("node_gpus")
-    found["told_gpus"] = np.where(np.isnan(every), each * np.maximum(nodes, 1), every)
-    return found, words
+    every = values.pop("all_gpus")
+    each = values.pop("node_gpus")
+    values["told_gpus"] = np.where(np.isnan(every), each * np.maximum(nodes, 1), every)
+    return values, words
 
 
 def _submit_line(line: str) -> tuple[tuple[float, ...], dict[str, str]]:
@@ -350,8 +350,8 @@ def _submit_line(line: str) -> tuple[tuple[float, ...], dict[str, str]]:
         int(tasks[1]) if tasks and not each_node else 0,
         by_tasks,
     )
-    found = {name: match[1] if (match := pattern.search(line)) else "" for name, pattern in _TEXTS.items()}
-    found["memory_by"] = ("core" if by[1] else "node") if by else ""
-    found["exclusive"] = (alone[1] or "yes") if alone else ""
+    texts = {name: match[1] if (match := pattern.search(line)) else "" for name, pattern in _TEXTS.items()}
+    texts["memory_by"] = ("core" if by[1] else "node") if by else ""
+    texts["exclusive"] = (alone[1] or "yes") if alone else ""
     others = _OTHERS.findall(line.partition(" --wrap")[0])
-    return numbers_, found | {"told_types": gpu_types(line), "other_options": " ".join(dict.fromkeys(others))}
+    return numbers_, texts | {"told_types": gpu_types(line), "other_options": " ".join(dict.fromkeys(others))}

@@ -72,8 +72,8 @@ def json_list(file: TraceFile, found: Any, what: str) -> list[Any]:
 def sacct_rows(file: TraceFile, malformed: list[Malformed]) -> Iterator[SacctRows]:
     """Yield the jobs as rows. The number of a row is the job's place in the file, from 1. Errors as `parsed_json`."""
     what = "a list 'jobs' as sacct --json prints it"
-    found = parsed_json(file, what)
-    jobs = json_list(file, found.get("jobs") if isinstance(found, dict) else None, what)
+    document = parsed_json(file, what)
+    jobs = json_list(file, document.get("jobs") if isinstance(document, dict) else None, what)
     rows = SacctRows(Layout(_NAMES, "|"))
     for number, job in enumerate(jobs, 1):
         try:
@@ -182,14 +182,14 @@ def _tres(entries: Any) -> str:
     """Return resources in Slurm's text form, memory in megabytes."""
     if isinstance(entries, str):
         return entries
-    found = []
+    parts = []
     for entry in entries or []:
         count = _number(entry.get("count"))
         kind = entry["type"]
         name = entry.get("name")
         if count not in ("", 0):
-            found.append(f"{kind}{f'/{name}' if name else ''}={count}{'M' if kind == 'mem' else ''}")
-    return ",".join(found)
+            parts.append(f"{kind}{f'/{name}' if name else ''}={count}{'M' if kind == 'mem' else ''}")
+    return ",".join(parts)
 
 
 def _nodes(job: Mapping[str, Any]) -> str:

@@ -109,16 +109,16 @@ class Layout:
     @classmethod
     def of(cls, line: str, options: ReadOptions) -> Layout | None:
         """Return the layout of a header, in any case and with any delimiter. ``None`` if the line is no header."""
-        found = _KEY.search(line)
-        if found is None:
+        match = _KEY.search(line)
+        if match is None:
             return None
-        after = _BETWEEN.match(line, found.end())
+        after = _BETWEEN.match(line, match.end())
         before = None
         if after is None and '"' not in line:
-            before = next(iter(_BETWEEN.finditer(line[: found.start()])), None)
+            before = next(iter(_BETWEEN.finditer(line[: match.start()])), None)
         between = after or before
         quoted = '"' in line
-        delimiter = options.delimiter or (line[found.end() :].lstrip('"')[:1] if quoted else between and between[0])
+        delimiter = options.delimiter or (line[match.end() :].lstrip('"')[:1] if quoted else between and between[0])
         if not delimiter:
             return None
         if not delimiter.strip(" "):
@@ -137,9 +137,9 @@ class Layout:
         """Refuse a layout without the required columns, and name them."""
         missing = [" or ".join(choice) for choice in NEEDED if not set(choice) & set(self.names)]
         if missing:
-            found = ", ".join(filter(None, self.names))
+            names = ", ".join(filter(None, self.names))
             raise InputError(
-                f"{where}: expected a column {'; a column '.join(missing)}, got: {shown(found)[1:-1]}; print them with "
+                f"{where}: expected a column {'; a column '.join(missing)}, got: {shown(names)[1:-1]}; print them with "
                 f"{COMMAND}"
             )
 

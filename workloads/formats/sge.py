@@ -97,8 +97,8 @@ def qacct_parts(
     del described
     rows = RowBlocks(list(_COLUMNS))
     slaves = 0
-    for line, found in key_value_records(file, malformed, _QACCT_PAIR, r"={10,}\s*", _QACCT_SUMS):
-        fields = {_QACCT.get(key, key): value for key, value in found.items()}
+    for line, record in key_value_records(file, malformed, _QACCT_PAIR, r"={10,}\s*", _QACCT_SUMS):
+        fields = {_QACCT.get(key, key): value for key, value in record.items()}
         if "job_number" not in fields:
             malformed.append(Malformed(line, "no record", "expected a record with jobnumber, got none"))
             continue
@@ -177,8 +177,8 @@ def _elapsed(start: str, end: str, used: str) -> str:
 
 def _limit(category: str) -> str:
     """Return the limit in a category, ``1::30`` with its zeros."""
-    found = next((match[1] for pattern in _LIMIT if (match := pattern.search(category))), "")
-    return re.sub(r"(^|:)(?=:|$)", r"\g<1>00", found) if ":" in found else found
+    limit = next((match[1] for pattern in _LIMIT if (match := pattern.search(category))), "")
+    return re.sub(r"(^|:)(?=:|$)", r"\g<1>00", limit) if ":" in limit else limit
 
 
 def _memory(category: str, slots: int) -> str:
@@ -202,5 +202,5 @@ def _iso(text: str) -> str:
     """Return a date of ``qacct`` as 2014-05-19T10:00:00; others stay."""
     if not re.match(r"[A-Z][a-z]{2} [A-Z][a-z]{2} ", text):
         return text
-    found = pd.to_datetime(" ".join(text.split()), format=_DATE, errors="coerce")
-    return text if pd.isna(found) else str(found.isoformat())
+    moment = pd.to_datetime(" ".join(text.split()), format=_DATE, errors="coerce")
+    return text if pd.isna(moment) else str(moment.isoformat())

@@ -47,18 +47,18 @@ def read_slots(text: str) -> list[int] | list[dict[str, int]]:
     if not text.startswith("["):
         return []
     try:
-        found = json.loads(text)
+        slots = json.loads(text)
     except (ValueError, RecursionError):
         return []
-    if not isinstance(found, list) or not 0 < len(found) <= _MOST_SLOTS:
+    if not isinstance(slots, list) or not 0 < len(slots) <= _MOST_SLOTS:
         return []
-    if all(type(each) is int and 0 < each <= MOST_PROCESSORS for each in found):
-        return found
+    if all(type(each) is int and 0 < each <= MOST_PROCESSORS for each in slots):
+        return slots
     usual = all(
         isinstance(each, dict) and each and all(type(value) is int and value >= 0 for value in each.values())
-        for each in found
+        for each in slots
     )
-    return found if usual and all(any(each.values()) for each in found) else []
+    return slots if usual and all(any(each.values()) for each in slots) else []
 
 
 def processors_of(slots: list[int] | list[dict[str, int]]) -> int:

@@ -262,8 +262,8 @@ def _beyond(read: _Lines, header: Sequence[str], file: TraceFile, log: ReadingLo
     rows = [[*texts, *[""] * (width - len(texts))] for texts in (decode(fields).split(" ") for fields in read.beyond)]
     texts = pd.DataFrame(rows, columns=pd.Index(names))
     numbers = texts.apply(pd.to_numeric, errors="coerce")
-    found: pd.DataFrame = numbers.loc[:, numbers.notna().any() & ~numbers.columns.isin(COLUMNS)].fillna(-1)
-    return found
+    columns: pd.DataFrame = numbers.loc[:, numbers.notna().any() & ~numbers.columns.isin(COLUMNS)].fillna(-1)
+    return columns
 
 
 def _with_dependencies(workload: Workload) -> Workload:
@@ -339,10 +339,10 @@ def header_number(header: Sequence[str], key: str) -> int | None:
         For a number that is not whole or above :data:`MOST_PROCESSORS`.
     """
     value = header_value(header, key) or ""
-    found = _LEADING.match(value)
-    if found is None:
+    match = _LEADING.match(value)
+    if match is None:
         return None
-    number = float(found[0].replace(",", ""))
+    number = float(match[0].replace(",", ""))
     if PROCESSORS.outside(np.array([number])).any():
         raise InputError(f"header {key}: expected {PROCESSORS}, got {shown(value)}")
     return int(number) or None
@@ -387,27 +387,27 @@ def _parse(data: bytes) -> FloatArray | None:
 def _parse_carefully(data: bytes) -> tuple[FloatArray, _Lines]:
     """Read line by line. Return the records that begin with 18 numbers, and the other findings."""
     numbers, lines = array("d"), array("q")
-    found = _Lines(lines)
+    findings = _Lines(lines)
     beyond: list[bytes] = []
     for number, line in enumerate(data.splitlines(), 1):
         tokens = line.partition(b";")[0].split()
         if not tokens:
             continue
         if tokens[0].startswith(b"#"):
-            found.comments += 1
+            findings.comments += 1
             continue
-        if not lines and not found.names and len(tokens) > 4 and not any(map(_NUMBER.fullmatch, tokens)):
-            found.names = tuple(decode(token) for token in tokens)
+        if not lines and not findings.names and len(tokens) > 4 and not any(map(_NUMBER.fullmatch, tokens)):
+            findings.names = tuple(decode(token) for token in tokens)
             continue
         wrong = _wrong_tokens(tokens)
         if wrong is not None:
-            found.malformed.append(Malformed(number, *wrong))
+            findings.malformed.append(Malformed(number, *wrong))
         else:
             numbers.extend(map(float, tokens[: len(FIELDS)]))
             lines.append(number)
             beyond.append(b" ".join(tokens[len(FIELDS) :]))
-    found.beyond = beyond if any(beyond) else []
-    return np.frombuffer(numbers, dtype=np.float64).reshape(len(lines), len(FIELDS)), found
+    findings.beyond = beyond if any(beyond) else []
+    return np.frombuffer(numbers, dtype=np.float64).reshape(len(lines), len(FIELDS)), findings
 
 
 def _wrong_tokens(tokens: list[bytes]) -> tuple[str, str] | None:
@@ -422,12 +422,12 @@ def _wrong_tokens(tokens: list[bytes]) -> tuple[str, str] | None:
 def _check(values: FloatArray, rows: IntArray | None, lines: Any) -> tuple[Mask, list[Malformed]]:
     """Return which records are well-formed, and the errors of the others."""
     kept = np.ones(len(values), dtype=np.bool_)
-    found: list[tuple[int, str, str]] = []
+    errors: list[tuple[int, str, str]] = []
 
     def refuse(mask: Mask, reason: str, column: int, expected: str) -> None:
         for row in np.flatnonzero(mask & kept).tolist():
             message = f"field {FIELDS[column].name!r}: expected {expected}, got {values[row, column]:.15g}"
-            found.append((row, reason, message))
+            errors.append((row, reason, message))
         np.logical_and(kept, ~mask, out=kept)
 
     for column, field in enumerate(FIELDS):
@@ -437,9 +437,9 @@ def _check(values: FloatArray, rows: IntArray | None, lines: Any) -> tuple[Mask,
             refuse(large, "number too large", column, str(field.range))
             refuse(outside, "not a whole number", column, "a whole number")
     refuse(values[:, SUBMIT] < 0, "negative submission time", SUBMIT, "seconds >= 0")
-    at = lines() if found else ()
+    at = lines() if errors else ()
     return kept, [
-        Malformed(at[row if rows is None else int(rows[row])], reason, message) for row, reason, message in found
+        Malformed(at[row if rows is None else int(rows[row])], reason, message) for row, reason, message in errors
     ]
 
 

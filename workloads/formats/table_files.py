@@ -146,8 +146,8 @@ def has_rows(cells: Sequence[str], separator: str, columns: int) -> bool:
 def _lines(file: TraceFile, comment: str | None) -> Iterator[str]:
     """Yield the lines of a file, with their ends; empty ones for comments."""
     for block in file.blocks(1 << 20):
-        found = io.StringIO(block.decode("utf-8", "replace"), newline=None)
-        yield from ("\n" if line.startswith(comment) else line for line in found) if comment else found
+        stream = io.StringIO(block.decode("utf-8", "replace"), newline=None)
+        yield from ("\n" if line.startswith(comment) else line for line in stream) if comment else stream
 
 
 def _names(file: TraceFile, cells: Sequence[str]) -> list[str]:
@@ -178,8 +178,8 @@ def _csv_parts(
     length = 0
     last = 0
     most = min(file.bounds.rows, file.bounds.memory // _A_ROW)
-    for found in reader:
-        cells = found
+    for record in reader:
+        cells = record
         begin = last + 1
         last = reader.line_num
         if not ((cells and cells[0]) or any(cells)) or cells == _END:
@@ -302,10 +302,10 @@ def bounded_table(path: Path, file: BinaryIO, *, trusted: bool = False) -> pd.Da
             raise InputError(f"{path}: expected a table of at most {LARGEST_FILE:,} bytes of memory, got more")
 
     with _parquet(path, file, trusted=trusted) as parquet:
-        found = parquet.metadata
-        length = sum(found.row_group(place).total_byte_size for place in range(found.num_row_groups))
-        if max(length, 8 * found.num_rows * found.num_columns) > LARGEST_FILE or found.num_rows > _MOST_ROWS:
-            raise InputError(f"{path}: expected a smaller table, got {found.num_rows:,} rows, {length:,} bytes")
+        metadata = parquet.metadata
+        length = sum(metadata.row_group(place).total_byte_size for place in range(metadata.num_row_groups))
+        if max(length, 8 * metadata.num_rows * metadata.num_columns) > LARGEST_FILE or metadata.num_rows > _MOST_ROWS:
+            raise InputError(f"{path}: expected a smaller table, got {metadata.num_rows:,} rows, {length:,} bytes")
         names = [str(name) for name in parquet.schema_arrow.names]
         if not trusted:
             _try(path, LARGEST_FILE, names)

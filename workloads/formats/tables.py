@@ -32,7 +32,7 @@ class TableParser:
         described = column_map(self.kind)
         if options.format is None:
             log.note(f"read as {described.name} (--format): {described.about}")
-        found: list[pd.DataFrame] = []
+        frames: list[pd.DataFrame] = []
         filtered = 0
         guesses = Guesses(str(log.path))
         for part in _parts(file, described, malformed, log):
@@ -45,12 +45,12 @@ class TableParser:
             if kept.any():
                 chosen = TablePart(part.frame[kept].reset_index(drop=True), part.lines[kept])
                 zone = options.timezone or described.zone or None
-                found.append(jobs_of(chosen.frame, chosen.lines, described, zone, malformed, guesses))
+                frames.append(jobs_of(chosen.frame, chosen.lines, described, zone, malformed, guesses))
         if filtered:
             log.note(f"{counted(filtered, 'row')} left out by the filter of the column map", filtered_out=filtered)
         log.joined(file.joined)
         guesses.say(log)
-        jobs = gathered(found, malformed, options, log, described)
+        jobs = gathered(frames, malformed, options, log, described)
         more = {"account": text(jobs, "account")} if "account" in jobs else {}
         return workload_of(jobs, more, options, log, log.machine, relative=described.clock == "relative")
 

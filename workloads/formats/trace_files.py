@@ -134,12 +134,12 @@ class TraceFile:
 
     def begin(self, size: int = 1 << 20) -> bytes:
         """Return the first bytes of the text, about `size`; errors as :meth:`read`."""
-        found = b""
+        data = b""
         for part in self._text(size):
-            found += part
-            if len(found) >= size:
+            data += part
+            if len(data) >= size:
                 break
-        return found
+        return data
 
     def read(self) -> bytes:
         """Return the text as bytes, unpacked if it is packed, for any suffix.

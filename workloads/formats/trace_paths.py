@@ -37,18 +37,18 @@ def trace_files(given: str | PathLike[str] | Sequence[str | PathLike[str]]) -> l
 
 def _of_path(path: Path) -> list[Path]:
     if path.is_dir():
-        found = sorted(one for one in path.iterdir() if one.is_file() and not _is_description(one))
+        files = sorted(one for one in path.iterdir() if one.is_file() and not _is_description(one))
     elif any(letter in fspath(path) for letter in _PATTERN) and not path.exists():
-        found = sorted(Path(one) for one in glob.glob(fspath(path)) if Path(one).is_file())
+        files = sorted(Path(one) for one in glob.glob(fspath(path)) if Path(one).is_file())
     else:
         return [path]
-    if not found and path.is_dir():
+    if not files and path.is_dir():
         raise IsADirectoryError(f"{path}: expected a file, got a directory without any")
-    if not found:
+    if not files:
         raise InputError(f"{path}: expected a pattern that fits files, got one that fits none")
-    if len(found) > MOST_FILES:
-        raise InputError(f"{path}: expected at most {MOST_FILES:,} files, got {len(found):,}")
-    return found
+    if len(files) > MOST_FILES:
+        raise InputError(f"{path}: expected at most {MOST_FILES:,} files, got {len(files):,}")
+    return files
 
 
 def _is_description(path: Path) -> bool:

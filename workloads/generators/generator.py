@@ -33,9 +33,9 @@ def generator(name: str) -> Callable[[Callable[_Options, Workload]], Callable[_O
     return decorate
 
 
-def provenance_of(name: str, options: Mapping[str, Any], **found: Any) -> Provenance:
+def provenance_of(name: str, options: Mapping[str, Any], **values: Any) -> Provenance:
     """Return the provenance of a generated workload, with its options and further values."""
-    return Provenance(f"{name}:" + ",".join(f"{key}={value}" for key, value in options.items()), {**options, **found})
+    return Provenance(f"{name}:" + ",".join(f"{key}={value}" for key, value in options.items()), {**options, **values})
 
 
 def generate(name: str, seed: int = 0, **options: Any) -> Workload:

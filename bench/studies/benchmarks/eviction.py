@@ -122,20 +122,20 @@ def respond(jobs: Sequence[RunningJob], nodes: int, *, limit: int = LIMIT) -> Re
     ends = range(1, len(DEADLINES) + 1)
     looked = [least(GreedyCore.of(jobs, nodes, DEADLINES[:end], clock).run, calls=_CALLS) for end in ends]
     searches = [SearchCore.of(jobs, nodes, end, clock, by_nodes=False, limit=limit) for end in DEADLINES]
-    found = [measured(core.run) for core in searches]
+    measurements = [measured(core.run) for core in searches]
     costs = [
         search_costs(jobs, core, best) if complete else (made[place].loss, made[place].checkpoint_time)
-        for place, (core, ((best, _, complete), _)) in enumerate(zip(searches, found, strict=True))
+        for place, (core, ((best, _, complete), _)) in enumerate(zip(searches, measurements, strict=True))
     ]
     return Response(
         plan_ms,
         [ms for _, ms in looked],
-        [1000 * time.cpu for _, time in found],
+        [1000 * time.cpu for _, time in measurements],
         (plan_call, greedy_call),
         cells,
         [count for (_, count), _ in looked],
-        [visited for (_, visited, _), _ in found],
-        all(complete for (_, _, complete), _ in found),
+        [visited for (_, visited, _), _ in measurements],
+        all(complete for (_, _, complete), _ in measurements),
         [eviction.loss for eviction in made],
         [eviction.loss for eviction in quick],
         costs == [(eviction.loss, eviction.checkpoint_time) for eviction in made],
@@ -157,8 +157,8 @@ def exact_cost(job: RunningJob, choice: int) -> Fraction:
 
 def least(run: Callable[[], T], repeats: int = _REPEATS, calls: int = 1) -> tuple[T, float]:
     """Return the result of `run`, and milliseconds per call in the fastest of several turns of calls."""
-    found = [measured(lambda: [run() for _ in range(calls)]) for _ in range(repeats)]
-    return found[0][0][0], 1000 * min(time.cpu for _, time in found) / calls
+    measurements = [measured(lambda: [run() for _ in range(calls)]) for _ in range(repeats)]
+    return measurements[0][0][0], 1000 * min(time.cpu for _, time in measurements) / calls
 
 
 def _read(made: EvictionPlan) -> EvictionPlan:
@@ -181,8 +181,8 @@ def on_scenarios(jobs: Sequence[int], nodes: Sequence[int], seeds: int, grain: i
     rows = []
     for count in jobs:
         for needed in nodes:
-            found = [respond(scenario(count, seed, grain), needed, limit=limit) for seed in range(seeds)]
-            rows.append(_row(count, needed, found))
+            responses = [respond(scenario(count, seed, grain), needed, limit=limit) for seed in range(seeds)]
+            rows.append(_row(count, needed, responses))
     columns = (
         "jobs",
         "nodes",
@@ -205,22 +205,22 @@ def on_scenarios(jobs: Sequence[int], nodes: Sequence[int], seeds: int, grain: i
     return Table(f"Scenarios of {seeds} seeds, sizes in grains of {grain}", columns, rows, labels=1, note=note)
 
 
-def _row(count: int, needed: int, found: Sequence[Response]) -> list[str]:
-    ended = "" if all(response.complete for response in found) else ">"
-    extra = np.mean([np.subtract(response.greedy, response.best) for response in found])
+def _row(count: int, needed: int, responses: Sequence[Response]) -> list[str]:
+    ended = "" if all(response.complete for response in responses) else ">"
+    extra = np.mean([np.subtract(response.greedy, response.best) for response in responses])
     return [
         str(count),
         f"{needed:,}",
-        f"{np.mean([one.plan_ms for one in found]):.3f}",
-        f"{np.mean([one.greedy_ms[-1] for one in found]):.4f}",
-        f"{ended}{max(sum(one.backtracking_ms) for one in found):,.2f}",
-        f"{np.mean([one.cells for one in found]):,.0f}",
-        f"{np.mean([one.looked[-1] for one in found]):,.0f}",
-        f"{ended}{max(sum(one.visited) for one in found):,}",
-        f"{np.mean([one.calls_ms[0] for one in found]):.2f}",
-        f"{np.mean([one.calls_ms[1] for one in found]):.2f}",
+        f"{np.mean([one.plan_ms for one in responses]):.3f}",
+        f"{np.mean([one.greedy_ms[-1] for one in responses]):.4f}",
+        f"{ended}{max(sum(one.backtracking_ms) for one in responses):,.2f}",
+        f"{np.mean([one.cells for one in responses]):,.0f}",
+        f"{np.mean([one.looked[-1] for one in responses]):,.0f}",
+        f"{ended}{max(sum(one.visited) for one in responses):,}",
+        f"{np.mean([one.calls_ms[0] for one in responses]):.2f}",
+        f"{np.mean([one.calls_ms[1] for one in responses]):.2f}",
         f"{extra:,.1f}",
-        f"{sum(one.agree for one in found)} of {len(found)}",
+        f"{sum(one.agree for one in responses)} of {len(responses)}",
     ]
 
 
@@ -236,17 +236,17 @@ def on_scale(sizes: Sequence[tuple[int, int, int, float, float | None]]) -> Tabl
     """Return the table of the large ones. Each is measured in a process of its own."""
     rows = []
     for jobs, nodes, steps, seconds, megabytes in sizes:
-        found = run_module("eviction", "--child", str(jobs), str(nodes), str(steps))
+        figures = run_module("eviction", "--child", str(jobs), str(nodes), str(steps))
         memory = "" if megabytes is None else f"{megabytes:,.0f}"
         rows.append(
             [
                 f"{jobs:,}",
                 f"{nodes:,}",
                 str(steps),
-                f"{found['half_s']:.2f}",
-                f"{found['spectrum_s']:.2f}",
+                f"{figures['half_s']:.2f}",
+                f"{figures['spectrum_s']:.2f}",
                 f"{seconds:g}",
-                f"{found['mb']:,.0f}",
+                f"{figures['mb']:,.0f}",
                 memory,
             ]
         )

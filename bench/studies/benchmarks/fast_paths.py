@@ -54,16 +54,16 @@ def _starts(workload: Workload, dispatcher: object, budget: Budget | None, long:
     counted.LONG = long
     compiled_events.WORTH = worth
     try:
-        found: IntArray = simulate(workload, dispatcher, budget=budget).jobs["start"].to_numpy()  # type: ignore[arg-type]
+        starts: IntArray = simulate(workload, dispatcher, budget=budget).jobs["start"].to_numpy()  # type: ignore[arg-type]
     finally:
         counted.LONG, compiled_events.WORTH = before
-    return found
+    return starts
 
 
 def cases(scale: float) -> list[tuple[str, str, Callable[[], IntArray], Callable[[], IntArray]]]:
     """Return the gain of each: its name, the case, and the simulation with it and without it."""
     many, never = 10**9, 10**9
-    found: list[tuple[str, str, Callable[[], IntArray], Callable[[], IntArray]]] = []
+    comparisons: list[tuple[str, str, Callable[[], IntArray], Callable[[], IntArray]]] = []
     for name, load, jobs in (
         ("easy", 0.85, 30_000),
         ("easy", 1.2, 30_000),
@@ -73,31 +73,31 @@ def cases(scale: float) -> list[tuple[str, str, Callable[[], IntArray], Callable
         trace = generate("lublin", jobs=int(jobs * scale), processors=256, load=load, seed=1)
         case = f"`{name}`, {len(trace):,} Lublin jobs, load {load}"
         plain = partial(_starts, trace, name, _ENGINE, 256, never)
-        found.append(("event loop", case, partial(_starts, trace, name, None, 256, 1), plain))
+        comparisons.append(("event loop", case, partial(_starts, trace, name, None, 256, 1), plain))
     for name in ("easy", "lxf"):
         for count in (600, 2600, 10_000):
             together = waiting_together(int(count * scale))
             index = partial(_starts, together, name, _ENGINE, 0, never)
             loop = partial(_starts, together, name, _ENGINE, many, never)
-            found.append(("queue index", f"`{name}`, {len(together):,} jobs waiting", index, loop))
+            comparisons.append(("queue index", f"`{name}`, {len(together):,} jobs waiting", index, loop))
     for load in (0.9, 3.0):
         trace = generate("lublin", jobs=int(1000 * scale), processors=256, load=load, seed=1)
         book = partial(_starts, trace, Conservative(), None, 256, never)
         general = partial(_starts, trace, _OnAnyMachine(), None, 256, never)
-        found.append(
+        comparisons.append(
             ("reservations on a pool", f"`conservative`, {len(trace):,} Lublin jobs, load {load}", book, general)
         )
     trace = generate("lublin", jobs=int(4000 * scale), processors=256, load=0.9, seed=1)
     rounds = "rounds:move=never"
     case = f"`{rounds}`, {len(trace):,} Lublin jobs, load 0.9, killed at the walltime"
-    found.append(("standing rounds", case, *_killed(trace, rounds)))
-    return found
+    comparisons.append(("standing rounds", case, *_killed(trace, rounds)))
+    return comparisons
 
 
 def _killed(trace: Workload, name: str) -> tuple[Callable[[], IntArray], Callable[[], IntArray]]:
     def run(budget: Budget | None) -> IntArray:
-        found: IntArray = simulate(trace, name, overrun="kill", budget=budget).jobs["start"].to_numpy()
-        return found
+        starts: IntArray = simulate(trace, name, overrun="kill", budget=budget).jobs["start"].to_numpy()
+        return starts
 
     return partial(run, None), partial(run, _ENGINE)
 

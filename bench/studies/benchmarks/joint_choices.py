@@ -143,13 +143,15 @@ def joint(jobs: int, fill: Callable[[np.random.Generator], AvailabilityProfile])
     """
     rows = []
     for spread in SPREADS:
-        found = np.array([_job(spread, fill, np.random.default_rng((round(100 * spread), job))) for job in range(jobs)])
+        outcomes = np.array(
+            [_job(spread, fill, np.random.default_rng((round(100 * spread), job))) for job in range(jobs)]
+        )
         for way, name in enumerate(WAYS):
-            gains = (found[:, -1, 0] - found[:, way, 0]) if name != JOINT else None
+            gains = (outcomes[:, -1, 0] - outcomes[:, way, 0]) if name != JOINT else None
             cells = "" if gains is None else _ratio(gains)
-            short = f"{100 * found[:, way, 1].mean():.0f}%"
-            other = f"{100 * found[:, way, 2].mean():.0f}%"
-            rows.append((f"{spread:g}", name, f"{np.exp(found[:, way, 0].mean()):,.0f}", cells, short, other))
+            short = f"{100 * outcomes[:, way, 1].mean():.0f}%"
+            other = f"{100 * outcomes[:, way, 2].mean():.0f}%"
+            rows.append((f"{spread:g}", name, f"{np.exp(outcomes[:, way, 0].mean()):,.0f}", cells, short, other))
     note = (
         f"{jobs:,} jobs of Downey's model a row, {DRAWS} run times each, lognormal with a median of {_MEDIAN:,.0f} s "
         "on the own size; lists of 30 random reservations, on which nobody else comes. Geometric means; intervals "
@@ -176,13 +178,13 @@ def _job(
     profile = fill(rng)
     job = drawn(profile.processors, spread, rng)
     ran = np.minimum(scipy.stats.lognorm.rvs(spread, scale=_MEDIAN, size=DRAWS, random_state=rng), job.law.end)
-    found = []
+    means = []
     for way in WAYS.values():
         ends, firsts = zip(*(turnaround(job, profile, seconds, way) for seconds in ran.tolist()), strict=True)
         longest = int(np.ceil(job.law.end * job.factor(firsts[0].processors)))
         falls = firsts[0].walltime < longest
-        found.append([float(np.log(ends).mean()), float(falls), float(firsts[0].processors != job.own)])
-    return np.array(found)
+        means.append([float(np.log(ends).mean()), float(falls), float(firsts[0].processors != job.own)])
+    return np.array(means)
 
 
 def _ratio(logs: FloatArray) -> str:

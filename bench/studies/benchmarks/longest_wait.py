@@ -177,11 +177,25 @@ def explained(workload: Workload, dispatchers: tuple[str, ...], predictor: str) 
         result = simulate(workload, create_dispatcher(name, internal=True), predictor)
         waits = dict(zip(result.jobs["id"], result.jobs["start"] - result.jobs["submit"], strict=True))
         reference = reference or waits
-        found = held_back(result, workload.machine, longest_waiter(result))
-        shares = (f"{share:.0%}" for share in (found.running, found.older, found.overtaking, found.idle))
-        hours = (f"{seconds / 3600:.1f}" for seconds in (found.wait, reference[found.id]))
-        room = f"{found.room / 3600:.1f}"
-        rows.append([f"`{name}`", found.id, f"{found.units}", *hours, *shares, room, f"{found.overtakers}", found.last])
+        explanation = held_back(result, workload.machine, longest_waiter(result))
+        shares = (
+            f"{share:.0%}"
+            for share in (explanation.running, explanation.older, explanation.overtaking, explanation.idle)
+        )
+        hours = (f"{seconds / 3600:.1f}" for seconds in (explanation.wait, reference[explanation.id]))
+        room = f"{explanation.room / 3600:.1f}"
+        rows.append(
+            [
+                f"`{name}`",
+                explanation.id,
+                f"{explanation.units}",
+                *hours,
+                *shares,
+                room,
+                f"{explanation.overtakers}",
+                explanation.last,
+            ]
+        )
     return rows
 
 

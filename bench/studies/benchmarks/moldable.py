@@ -150,11 +150,11 @@ def _user(rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray,
     curve, _ = DowneyLaw().draw(rng)
     tried = rng.choice(SIZES, size=int(rng.integers(3, 7)), replace=False)
     runs = list(zip(tried.tolist(), (_times(curve, tried) * _noise(len(tried), rng)).tolist(), strict=True))
-    found = fit(runs)
+    speedup_fit = fit(runs)
     within = SIZES[2 * tried.max() >= SIZES]
     others = np.setdiff1d(within, tried)
     true = _times(curve, others)
-    predicted = found.predict(others)
+    predicted = speedup_fit.predict(others)
     coming = true * _noise(len(others), rng)
     inside, known = (
         ((told.low <= coming) & (coming <= told.high)).astype(np.float64)
@@ -163,7 +163,7 @@ def _user(rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray,
     profile = filled(30, rng)
     took = {
         name: _turnaround(profile, within, seconds, _times(curve, within))
-        for name, seconds in (("fit", found.predict(within).time), ("curve", _times(curve, within)))
+        for name, seconds in (("fit", speedup_fit.predict(within).time), ("curve", _times(curve, within)))
     }
     return np.abs(predicted.time / true - 1), inside, known, np.array([took["fit"] / took["curve"]])
 

@@ -68,12 +68,12 @@ def accre(setting: OnTheFlySetting) -> Table:
     rows: list[list[PrintedCell]] = []
     for pattern in setting.patterns:
         spec = f"accre:pattern={pattern},jobs={setting.jobs},nodes=40,workflows=8"
-        found: dict[str, list[FloatArray]] = {name: [] for name in ORDERS}
+        by_order: dict[str, list[FloatArray]] = {name: [] for name in ORDERS}
         for seed in range(setting.seeds):
             workload = generate(spec, seed=seed)
             for name, result in _results(workload, "empirical:by=name,least=5", "sejf"):
-                found[name].append(_per_job(result).mean(axis=0))
-        rows += _rows(f"({pattern})", {name: np.array(each) for name, each in found.items()})
+                by_order[name].append(_per_job(result).mean(axis=0))
+        rows += _rows(f"({pattern})", {name: np.array(each) for name, each in by_order.items()})
     note = f"{setting.seeds} draws of {setting.jobs} jobs each, mean estimation ratio 1.2."
     return Table("ACCRE, 40 nodes, a job per 480 s, eight workflows", _columns("pattern"), rows, 2, note)
 
@@ -84,15 +84,15 @@ def traces(setting: OnTheFlySetting) -> Iterator[Table]:
         whole = read(resolve(trace).file())
         workload = whole if jobs is None else whole.head(jobs)
         months = (workload.columns.submit - workload.columns.submit[0]) // MONTH
-        found = {}
+        by_order = {}
         for name, result in _results(workload, "empirical", "sejf:drain=none"):
             each = _per_job(result)
-            found[name] = np.array([each[months == month].mean(axis=0) for month in np.unique(months)])
+            by_order[name] = np.array([each[months == month].mean(axis=0) for month in np.unique(months)])
         note = (
             f"{len(workload):,} jobs, {len(np.unique(months))} months; means of the months. Nobody drains the machine "
             "for a wide job, which would hide the order. Jobs run on to their real end."
         )
-        yield Table(trace, _columns("trace"), list(_rows(trace, found)), 2, note)
+        yield Table(trace, _columns("trace"), list(_rows(trace, by_order)), 2, note)
 
 
 def _results(workload: Workload, learned: str, dispatcher: str) -> Iterator[tuple[str, Result]]:
@@ -110,9 +110,9 @@ def _per_job(result: Result) -> FloatArray:
     return np.column_stack((wait / 3600, np.maximum(1, (wait + ran) / np.maximum(ran, SHORTEST))))
 
 
-def _rows(subject: str, found: Mapping[str, FloatArray]) -> Iterator[list[PrintedCell]]:
-    base = found[BASELINE]
-    for name, values in found.items():
+def _rows(subject: str, by_order: Mapping[str, FloatArray]) -> Iterator[list[PrintedCell]]:
+    base = by_order[BASELINE]
+    for name, values in by_order.items():
         row = [label(subject), label(f"SEJF, {name}")]
         for place in range(len(METRICS)):
             row.append(number(float(values[:, place].mean()), short))

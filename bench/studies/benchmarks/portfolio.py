@@ -102,8 +102,8 @@ class PortfolioResults:
         """Return one dispatcher's values over another's, means over samples first; shape (stretches, metrics)."""
         means = self.values.reshape(len(self.dispatchers), -1, self.samples, len(METRICS)).mean(axis=2)
         mine, other = (means[self.dispatchers.index(each)] for each in (name, against))
-        found: FloatArray = np.maximum(mine, 1e-9) / np.maximum(other, 1e-9)
-        return found
+        ratios: FloatArray = np.maximum(mine, 1e-9) / np.maximum(other, 1e-9)
+        return ratios
 
     def paired(self, against: str) -> Iterator[list[str]]:
         """Yield a row per dispatcher but for `against`: geometric means of its ratios with intervals."""
@@ -202,7 +202,7 @@ def compared(
     """
     values = []
     for part in parts:
-        found = compare(
+        comparison = compare(
             part,
             [*map(dispatcher_of, dispatchers)],
             (predictor,),
@@ -211,9 +211,9 @@ def compared(
             jitter=_SHIFT if sampling.jitter is None and sampling.samples > 1 else sampling.jitter,
             workers=sampling.workers,
         )
-        if found.failures:
-            raise InputError(f"{found.failures[0].dispatcher}: {found.failures[0].error}")
-        rows = found.runs[list(SUMMARY)].to_numpy(dtype=np.float64)
+        if comparison.failures:
+            raise InputError(f"{comparison.failures[0].dispatcher}: {comparison.failures[0].error}")
+        rows = comparison.runs[list(SUMMARY)].to_numpy(dtype=np.float64)
         values.append(rows.reshape(sampling.samples, len(dispatchers), len(SUMMARY)).swapaxes(0, 1))
     return PortfolioResults(tuple(dispatchers), np.concatenate(values, axis=1), sampling.samples)
 
@@ -263,16 +263,16 @@ def main(
     for trace in traces:
         for predictor in predictors:
             parts = stretches(trace, jobs, count)
-            found = compared(parts, dispatchers, predictor, sampling)
+            results = compared(parts, dispatchers, predictor, sampling)
             drawn = f", {samples} samples each" if samples > 1 else ""
             title = f"{trace}, {count} stretches of {jobs:,} jobs{drawn}, {predictor}"
-            note = f"{found.regret()}\n{accuracy(parts, predictor)}"
+            note = f"{results.regret()}\n{accuracy(parts, predictor)}"
             columns = "dispatcher", *(heading for heading, _ in METRICS)
-            tables = [Table(title, columns, [*found.rows()], note=note)]
+            tables = [Table(title, columns, [*results.rows()], note=note)]
             if against is not None:
                 stretched = "Geometric means over the stretches, with intervals."
                 headings = "dispatcher", *(heading.rpartition(",")[0] or heading for heading, _ in METRICS)
-                tables.append(Table(f"Against {against}", headings, [*found.paired(against)], note=stretched))
+                tables.append(Table(f"Against {against}", headings, [*results.paired(against)], note=stretched))
             show(tables, as_markdown)
             sys.stdout.flush()
 

@@ -84,9 +84,9 @@ def running_on() -> Iterator[PublishedFigure]:
     for dispatcher, (wait, bounded) in RUNNING_ON.items():
         ours = simulate(workload, dispatcher, overrun="run").summary()
         jobs, nan = int(ours["jobs"]), float("nan")
-        found = ours["bounded_slowdown_mean"]
+        mean_slowdown = ours["bounded_slowdown_mean"]
         yield PublishedFigure("kth-sp2", dispatcher, "walltime", jobs, "wait, s", wait, nan, ours["wait_mean"])
-        yield PublishedFigure("kth-sp2", dispatcher, "walltime", jobs, "bounded slowdown", bounded, nan, found)
+        yield PublishedFigure("kth-sp2", dispatcher, "walltime", jobs, "bounded slowdown", bounded, nan, mean_slowdown)
 
 
 def cells(row: PublishedFigure) -> list[str]:
@@ -103,10 +103,10 @@ def cells(row: PublishedFigure) -> list[str]:
 @in_one_line()
 def main(traces: tuple[str, ...], as_markdown: bool) -> None:
     """Print both tables."""
-    found = {"Killed at the request (Gaussier et al., SC 2015)": study(traces)}
+    by_title = {"Killed at the request (Gaussier et al., SC 2015)": study(traces)}
     if "kth-sp2" in traces:
-        found["Running on to the real end"] = running_on()
-    tables = [Table(title, COLUMNS, list(map(cells, rows)), labels=5) for title, rows in found.items()]
+        by_title["Running on to the real end"] = running_on()
+    tables = [Table(title, COLUMNS, list(map(cells, rows)), labels=5) for title, rows in by_title.items()]
     show(tables, as_markdown)
 
 

@@ -126,9 +126,9 @@ def readings(seeds: int, total: int, published: Mapping[float, Mapping[str, floa
     places = [(share, name) for share, each in published.items() for name in each]
     rows = []
     for text, reading in READINGS.items():
-        found = [_use(reading, total, share, name, seeds) for share, name in places]
-        off = [abs(use - published[share][name]) for use, (share, name) in zip(found, places, strict=True)]
-        cells = [f"{use:.1f}" for use in found]
+        uses = [_use(reading, total, share, name, seeds) for share, name in places]
+        off = [abs(use - published[share][name]) for use, (share, name) in zip(uses, places, strict=True)]
+        cells = [f"{use:.1f}" for use in uses]
         rows.append([text, *cells, f"{max(off):.1f}", f"{sum(each <= tolerance for each in off)} of {len(off)}"])
     columns = ("reading", *(f"{100 * share:.0f}% small, {name}" for share, name in places), "furthest", "within")
     note = f"Utilization, %, means of {seeds} draws of {total} jobs; within: at most {tolerance:g} points off."

@@ -75,16 +75,16 @@ def with_small_jobs(setting: RoundsSetting, over: Scheduler = "batches") -> Tabl
     rows = []
     for share, published in SMALL_JOBS.items():
         for name in STRATEGIES:
-            found = _measured(Contender(name, over), mixed(setting.mixed, share), setting.seeds)
-            use = float(np.mean(found[USE]))
+            samples = _measured(Contender(name, over), mixed(setting.mixed, share), setting.seeds)
+            use = float(np.mean(samples[USE]))
             cells = ["-"] * 3
             if name in published:
                 difference = use - published[name]
                 verdict = "within" if abs(difference) <= TOLERANCE else "beyond"
                 cells = [f"{published[name]:.1f}", f"{difference:+.1f}", f"{verdict} {TOLERANCE:g} points"]
             rows.append(
-                [f"{100 * share:.0f}%", name, _with_interval(found[USE]), *cells]
-                + [_with_interval(found[metric]) for metric in (RESPONSE, RESERVED)]
+                [f"{100 * share:.0f}%", name, _with_interval(samples[USE]), *cells]
+                + [_with_interval(samples[metric]) for metric in (RESPONSE, RESERVED)]
             )
     columns = ("small jobs", "strategy", USE, "published", "difference", "", RESPONSE, RESERVED)
     note = f"Means of {setting.seeds} draws of {setting.mixed} jobs and intervals."
@@ -93,13 +93,15 @@ def with_small_jobs(setting: RoundsSetting, over: Scheduler = "batches") -> Tabl
 
 def by_law(setting: RoundsSetting) -> list[Table]:
     """Compare TOptimal with Neuroscience by law of the run times and allocation of the processors."""
-    found: dict[tuple[str, str], dict[str, Samples]] = {}
+    samples: dict[tuple[str, str], dict[str, Samples]] = {}
     for law in LAWS:
         for processors in ALLOCATIONS:
             drawn = jobs(setting.sets, walltime=law, processors=processors)
-            found[law, processors] = {name: _measured(Contender(name), drawn, setting.seeds) for name in STRATEGIES}
-        found[law, "both"] = {name: _mean_of([found[law, each][name] for each in ALLOCATIONS]) for name in STRATEGIES}
-    return [_ratios(found, place, metric, setting) for place, metric in enumerate((USE, RESPONSE))]
+            samples[law, processors] = {name: _measured(Contender(name), drawn, setting.seeds) for name in STRATEGIES}
+        samples[law, "both"] = {
+            name: _mean_of([samples[law, each][name] for each in ALLOCATIONS]) for name in STRATEGIES
+        }
+    return [_ratios(samples, place, metric, setting) for place, metric in enumerate((USE, RESPONSE))]
 
 
 def _mean_of(several: Sequence[Samples]) -> Samples:
@@ -108,10 +110,10 @@ def _mean_of(several: Sequence[Samples]) -> Samples:
 
 
 def _ratios(
-    found: Mapping[tuple[str, str], Mapping[str, Samples]], place: int, metric: str, setting: RoundsSetting
+    samples: Mapping[tuple[str, str], Mapping[str, Samples]], place: int, metric: str, setting: RoundsSetting
 ) -> Table:
     rows = []
-    for (law, processors), each in found.items():
+    for (law, processors), each in samples.items():
         ratio, low, high = ratio_of_means(np.array(each[TOPT][metric]), np.array(each[NEURO][metric]))
         means = [f"{np.mean(each[name][metric]):.1f}" for name in STRATEGIES]
         rows.append([law, processors, *means, f"{ratio:.2f} [{low:.2f}, {high:.2f}]", f"{GAINS[law][place]:.2f}"])
@@ -155,14 +157,16 @@ def reserved_response(result: Result) -> FloatArray:
         raise ValueError("attempts must have a column 'walltime', got a result that was made without")
     ends = (attempts["start"] + attempts["walltime"]).groupby(attempts["id"]).max()
     reserved = jobs["id"].map(ends).fillna(0).to_numpy(dtype=float)
-    found: FloatArray = np.maximum(reserved, jobs["end"].to_numpy(dtype=float)) - jobs["submit"].to_numpy(dtype=float)
-    return found
+    responses: FloatArray = np.maximum(reserved, jobs["end"].to_numpy(dtype=float)) - jobs["submit"].to_numpy(
+        dtype=float
+    )
+    return responses
 
 
 def _measured(contender: Contender, drawn: object, seeds: int) -> Samples:
     results = [simulate(drawn(seed), contender.dispatcher, overrun="kill") for seed in range(seeds)]  # type: ignore[operator]
-    found = [measure(result) for result in results]
-    values = {metric: [each[metric] for each in found] for metric in (USE, RESPONSE)}
+    measures = [measure(result) for result in results]
+    values = {metric: [each[metric] for each in measures] for metric in (USE, RESPONSE)}
     return values | {RESERVED: [float(reserved_response(result).mean()) / HOUR for result in results]}
 
 

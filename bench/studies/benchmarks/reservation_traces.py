@@ -98,8 +98,8 @@ def traces(names: Sequence[str], jobs: int | None) -> Iterator[Table]:
 
 def compared(name: str, workload: Workload) -> Table:
     """Compare the contenders on one workload."""
-    found = {contender: fare(workload, *parts) for contender, parts in CONTENDERS.items()}
-    base = next(iter(found.values()))
+    by_contender = {contender: fare(workload, *parts) for contender, parts in CONTENDERS.items()}
+    base = next(iter(by_contender.values()))
     rows = [
         [
             contender,
@@ -109,7 +109,7 @@ def compared(name: str, workload: Workload) -> Table:
             f"{each.lost:,.0f}",
             f"{each.kills:,}",
         ]
-        for contender, each in found.items()
+        for contender, each in by_contender.items()
     ]
     columns = (
         "dispatcher",

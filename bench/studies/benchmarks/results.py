@@ -66,8 +66,8 @@ def rows(name: str, comparison: Comparison, first: str) -> Iterator[list[str]]:
     """Yield the row of each dispatcher with a finished run. Without a run of the first nothing is held against it."""
     estimates: dict[str, Estimate] = {}
     if first in comparison.contenders:
-        found = comparison.conclusions(baseline=first)
-        estimates = {row["contender"]: estimate_of(row) for row in found.to_dict("records")}
+        table = comparison.conclusions(baseline=first)
+        estimates = {row["contender"]: estimate_of(row) for row in table.to_dict("records")}
     for run in comparison.runs.to_dict("records"):
         yield [
             name,

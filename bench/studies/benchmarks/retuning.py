@@ -49,9 +49,9 @@ def tunings(workload: Workload, name: str, overrun: str = "run") -> pd.DataFrame
     if not isinstance(made, Portfolio):
         raise InputError(f"expected a portfolio, got {name!r}")
     result = simulate(workload, made, overrun=overrun)
-    found = result.decisions.assign(seconds=result.timings["seconds"].to_numpy()[: len(result.decisions)])
+    decisions = result.decisions.assign(seconds=result.timings["seconds"].to_numpy()[: len(result.decisions)])
     begin = int(workload.columns.submit[0]) + made.options.length
-    return found[(found["tuned"] == 1) & (found["time"] >= begin)]
+    return decisions[(decisions["tuned"] == 1) & (decisions["time"] >= begin)]
 
 
 def rows_of(workload: Workload, name: str) -> Iterator[list[str]]:
@@ -62,16 +62,16 @@ def rows_of(workload: Workload, name: str) -> Iterator[list[str]]:
         ("one pool", on_pool, "run"),
         ("nodes", workload, "run"),
     ):
-        found = tunings(jobs, name, overrun)
-        seconds = found["seconds"]
-        replayed = found["replayed"]
-        if found.empty:
+        decisions = tunings(jobs, name, overrun)
+        seconds = decisions["seconds"]
+        replayed = decisions["replayed"]
+        if decisions.empty:
             yield [where, f"`{name}`", "0", "-", "-", "-", "-"]
             continue
         each = float(seconds.sum() / max(1, replayed.sum()))
         base = each if math.isnan(base) else base
         times = short(float(seconds.mean())), short(float(seconds.max()))
-        yield [where, f"`{name}`", f"{len(found)}", *times, f"{replayed.mean():,.0f}", f"{each / base:.2f}"]
+        yield [where, f"`{name}`", f"{len(decisions)}", *times, f"{replayed.mean():,.0f}", f"{each / base:.2f}"]
 
 
 @click.command(help=__doc__)

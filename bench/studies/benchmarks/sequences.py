@@ -70,13 +70,13 @@ def table_1() -> Table:
     """Compare the sequences with those published, which are truncated to their digits."""
     rows = []
     for rate, n, published in PUBLISHED:
-        found = optimal_sequence(normal(n), rate)
+        sequence = optimal_sequence(normal(n), rate)
         texts = published.split()
         digits = max(len(text.partition(".")[2]) for text in texts)
         scale = 10**digits
-        ours = " ".join(f"{math.floor(value * scale + 1e-9) / scale:g}" for value in found.values)
+        ours = " ".join(f"{math.floor(value * scale + 1e-9) / scale:g}" for value in sequence.values)
         verdict = "equal" if ours == published else "DIFFERENT"
-        rows.append([f"{rate:g}", str(n), ours, published, verdict, f"{found.expected_makespan:.4f}"])
+        rows.append([f"{rate:g}", str(n), ours, published, verdict, f"{sequence.expected_makespan:.4f}"])
     columns = ("rate", "n", "sequence, h", "published", "", "expected makespan, h")
     return Table("Table 1: Normal(8, 2), 0 to 20 h", columns, rows, labels=0)
 
@@ -86,10 +86,10 @@ def without_backfilling(setting: SequenceSetting) -> Table:
     rows = []
     for n in setting.sizes:
         esdd = normal(n)
-        found, ms = _timed(partial(optimal_sequence, esdd), setting.repeat)
+        sequence, ms = _timed(partial(optimal_sequence, esdd), setting.repeat)
         other, other_ms = _timed(partial(all_pairs, esdd), setting.repeat)
         row = [f"{n:,}", f"{ms:.2f}", f"{other_ms:.2f}", f"{other_ms / ms:.1f} x"]
-        rows.append([*row, agreement(found.expected_makespan, other)])
+        rows.append([*row, agreement(sequence.expected_makespan, other)])
     columns = ("n", "ours", "all pairs", "ratio", DIFFERENCE)
     return Table("Rate 0, Normal(8, 2), 0 to 20", columns, rows, note=TIMED.format(repeat=setting.repeat))
 
@@ -100,11 +100,11 @@ def with_backfilling(setting: SequenceSetting, name: str) -> Table:
     for rate in RATES:
         for n in setting.backfilled:
             esdd = discretize(*LAWS[name], n)
-            found, ms = _timed(partial(optimal_sequence, esdd, rate), setting.repeat)
+            sequence, ms = _timed(partial(optimal_sequence, esdd, rate), setting.repeat)
             row = [f"{rate:g}", f"{n:,}", f"{ms:.1f}"]
             if n <= setting.written:
                 other, other_ms = _timed(partial(as_written, esdd, rate), 1)
-                row += [f"{other_ms:,.1f}", f"{other_ms / ms:,.1f} x", agreement(found.expected_makespan, other)]
+                row += [f"{other_ms:,.1f}", f"{other_ms / ms:,.1f} x", agreement(sequence.expected_makespan, other)]
             rows.append(row + ["-"] * (6 - len(row)))
     columns = ("rate", "n", "ours", "equation 6 as written", "ratio", DIFFERENCE)
     note = f"{TIMED.format(repeat=setting.repeat)} Equation 6 up to n = {setting.written}, once."
@@ -119,7 +119,7 @@ def each_law(setting: SequenceSetting) -> Table:
         timed = [
             _timed(partial(optimal_sequence, discretize(*law, setting.each), rate), setting.repeat) for rate in rates
         ]
-        rows.append([name, *(f"{ms:.2f} ({len(found.values)})" for found, ms in timed)])
+        rows.append([name, *(f"{ms:.2f} ({len(sequence.values)})" for sequence, ms in timed)])
     columns = ("law", *(f"rate {rate:g}" for rate in rates))
     note = f"{TIMED.format(repeat=setting.repeat)} In brackets how many reservations."
     return Table(f"The laws of the paper, n = {setting.each}", columns, rows, note=note)
@@ -133,9 +133,9 @@ def checkpoints(n: int) -> Table:
         plain = optimal_sequence(esdd).expected_makespan
         cells = []
         for share in CHECKPOINTS:
-            found = optimal_checkpointed_sequence(esdd, Checkpointing(share * esdd.mean, share * esdd.mean))
-            saved = 100 * (1 - found.expected_makespan / plain)
-            cells.append(f"{saved:.1f}% ({int(found.keeps.sum())} of {len(found.keeps)})")
+            sequence = optimal_checkpointed_sequence(esdd, Checkpointing(share * esdd.mean, share * esdd.mean))
+            saved = 100 * (1 - sequence.expected_makespan / plain)
+            cells.append(f"{saved:.1f}% ({int(sequence.keeps.sum())} of {len(sequence.keeps)})")
         rows.append([name, *cells, f"{longest_worthwhile(esdd) / esdd.mean:.2f}"])
     columns = ("law", *(f"C = R = {share:g} of the mean" for share in CHECKPOINTS), "last C, of the mean, at R = 0")
     note = f"Saved of the expected makespan without checkpoints, n = {n}; in brackets how many requests end with one."
@@ -144,19 +144,19 @@ def checkpoints(n: int) -> Table:
 
 def _timed(call: Callable[[], Any], repeat: int) -> tuple[Any, float]:
     """Return what a call returns, and its least CPU time, ms."""
-    least, found = math.inf, None
+    least, result = math.inf, None
     for _ in range(repeat):
         begin = process_time()
-        found = call()
+        result = call()
         least = min(least, process_time() - begin)
-    return found, 1e3 * least
+    return result, 1e3 * least
 
 
-def agreement(found: float, other: float) -> str:
+def agreement(makespan: float, other: float) -> str:
     """Return the difference of two makespans. Refuse one that rounding does not explain."""
-    difference = abs(found / other - 1)
+    difference = abs(makespan / other - 1)
     if difference > 1e-12:
-        raise RuntimeError(f"the expected makespans differ: {found!r} and {other!r}")
+        raise RuntimeError(f"the expected makespans differ: {makespan!r} and {other!r}")
     return f"{difference:.0e}"
 
 

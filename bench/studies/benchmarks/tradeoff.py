@@ -57,7 +57,7 @@ class Curve:
     def beaten(self, dispatcher: str) -> int:
         """Return the number of pairs of baseline and metric where a dispatcher is better."""
         values = {column: self.table.set_index("dispatcher")[column].to_dict() for column, _, _ in METRICS}
-        return sum(found[dispatcher] < found[baseline] for found in values.values() for baseline in self.baselines)
+        return sum(means[dispatcher] < means[baseline] for means in values.values() for baseline in self.baselines)
 
 
 def samples(trace: str, jitter: int | None) -> Jittered | Generated:
@@ -100,20 +100,22 @@ def curve(
     return Curve(trace, outcome.table, tuple(baselines))
 
 
-def markdown(found: Curve) -> Iterator[str]:
+def markdown(tradeoff: Curve) -> Iterator[str]:
     """Yield the lines of a table in Markdown."""
     headings = ["dispatcher", *(heading for _, heading, _ in METRICS), "beaten"]
     yield f"| {' | '.join(headings)} |"
     yield f"| --- |{' ---: |' * (len(headings) - 1)}"
-    for row in found.table.to_dict("records"):
+    for row in tradeoff.table.to_dict("records"):
         cells = [str(row["dispatcher"])]
         for column, _, unit in METRICS:
             low = row[f"{column}_low"]
             high = row[f"{column}_high"]
             spread = "" if row["runs"] == 1 else f" [{low / unit:,.1f}, {high / unit:,.1f}]"
-            cells.append(f"{row[column] / unit:,.1f}{spread} ({row[column] / found.best(column):.2f})")
-        is_baseline = row["dispatcher"] in found.baselines
-        cells.append("" if is_baseline else f"{found.beaten(row['dispatcher'])}/{len(found.baselines) * len(METRICS)}")
+            cells.append(f"{row[column] / unit:,.1f}{spread} ({row[column] / tradeoff.best(column):.2f})")
+        is_baseline = row["dispatcher"] in tradeoff.baselines
+        cells.append(
+            "" if is_baseline else f"{tradeoff.beaten(row['dispatcher'])}/{len(tradeoff.baselines) * len(METRICS)}"
+        )
         yield f"| {' | '.join(cells)} |"
 
 
@@ -141,9 +143,9 @@ def main(
 ) -> None:
     """Print a table a trace."""
     for trace in traces:
-        found = curve(trace, patience, baselines, seeds=seeds, jitter=jitter or None, workers=workers)
+        tradeoff = curve(trace, patience, baselines, seeds=seeds, jitter=jitter or None, workers=workers)
         print(f"\n{trace}, {seeds} samples\n")
-        print("\n".join(markdown(found)))
+        print("\n".join(markdown(tradeoff)))
         sys.stdout.flush()
 
 

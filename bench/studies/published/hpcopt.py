@@ -129,8 +129,8 @@ def values(trace: str, path: Path) -> Iterator[Value]:
 @in_one_line()
 def main(traces: tuple[str, ...], as_markdown: bool) -> None:
     """Print the table."""
-    found = [value for trace in traces for value in values(trace, fetch(trace))]
-    show([table_of("HPCOpt: mean wait, s", found, 0)], as_markdown)
+    figures = [value for trace in traces for value in values(trace, fetch(trace))]
+    show([table_of("HPCOpt: mean wait, s", figures, 0)], as_markdown)
 
 
 if __name__ == "__main__":

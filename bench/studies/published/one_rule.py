@@ -78,12 +78,12 @@ class UnscheduledUNICEP:
 
 def _windows(workload: Workload, dispatcher: Any, **changed: Any) -> float:
     """Return the mean bounded slowdown over the ten windows of RLScheduler."""
-    found = []
+    slowdowns = []
     for first in rlscheduler.WINDOWS:
         window = workload.slice(first, first + rlscheduler.LENGTH)
         result = simulate(window, dispatcher, **{**rlscheduler.RULES.simulate, **changed})
-        found.append(result.summary()["bounded_slowdown_mean"])
-    return float(np.mean(found))
+        slowdowns.append(result.summary()["bounded_slowdown_mean"])
+    return float(np.mean(slowdowns))
 
 
 def of_rlscheduler(trace: str, path: Path, order: str) -> Iterator[Change]:

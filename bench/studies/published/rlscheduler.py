@@ -106,8 +106,8 @@ def bounded_slowdown(workload: Workload, order: str, backfill: bool) -> float:
     values = []
     for first in WINDOWS:
         window = workload.slice(first, first + LENGTH)
-        found = simulate(window, Committed(order=ORDERS[order], backfill=backfill), **RULES.simulate)
-        values.append(found.summary()["bounded_slowdown_mean"])
+        result = simulate(window, Committed(order=ORDERS[order], backfill=backfill), **RULES.simulate)
+        values.append(result.summary()["bounded_slowdown_mean"])
     return float(np.mean(values))
 
 
@@ -126,8 +126,8 @@ def values(trace: str, path: Path) -> Iterator[Value]:
 @in_one_line()
 def main(traces: tuple[str, ...], as_markdown: bool) -> None:
     """Print the table."""
-    found = [value for trace in traces for value in values(trace, fetch(trace))]
-    show([table_of("RLScheduler, Table V: mean bounded slowdown", found, 2)], as_markdown)
+    figures = [value for trace in traces for value in values(trace, fetch(trace))]
+    show([table_of("RLScheduler, Table V: mean bounded slowdown", figures, 2)], as_markdown)
 
 
 if __name__ == "__main__":

@@ -113,8 +113,8 @@ def predictor_of(name: str) -> Any:
 
 def slowdown(workload: Workload, dispatcher: str, predictor: str, **changed: Any) -> float:
     """Return the mean bounded slowdown under the rules of the study, some of them changed."""
-    found = simulate(workload, dispatcher, predictor_of(predictor), **{**RULES.simulate, **changed})
-    return float(found.summary()["bounded_slowdown_mean"])
+    result = simulate(workload, dispatcher, predictor_of(predictor), **{**RULES.simulate, **changed})
+    return float(result.summary()["bounded_slowdown_mean"])
 
 
 def values(trace: str, path: Path, most: int | None = None) -> Iterator[Value]:

@@ -121,8 +121,8 @@ _TITLES = {
 def _runs(paper: str) -> Mapping[str, Run]:
     """Return the functions of a paper by name. Empty without a module."""
     module = f"{__package__}.{paper}"
-    found: Mapping[str, Run] = {} if find_spec(module) is None else import_module(module).RUNS
-    return found
+    runs: Mapping[str, Run] = {} if find_spec(module) is None else import_module(module).RUNS
+    return runs
 
 
 def entries() -> tuple[PaperResult, ...]:

@@ -32,8 +32,8 @@ def row(
     """Return the mean of a value over the samples, with its interval."""
     measured = float(np.mean(values))
     (low, high) = mean_interval(np.asarray(values, dtype=float))
-    found = (None if math.isnan(number) else number for number in (measured, low, high))
-    mean, least, most = found
+    numbers = (None if math.isnan(number) else number for number in (measured, low, high))
+    mean, least, most = numbers
     return ComparedFigure(subject, metric, mean, published, least, most, digits, timed)
 
 
@@ -111,16 +111,16 @@ def given(claims: Iterable[Claim], preconditions: Iterable[Precondition]) -> tup
     missing = [each for each in preconditions if not each.met]
     failing = [f"{each.text} ({each.evidence})" for each in missing if each.of_system]
     unmet = [f"{each.text} ({each.evidence})" for each in missing if not each.of_system]
-    found = []
+    judged_claims = []
     for claim in claims:
         aside = replace(claim, overruled=True, inequality=claim.measured)
         if unmet:
-            found.append(replace(aside, holds=None, unmet="; ".join(filter(None, (claim.unmet, *unmet)))))
+            judged_claims.append(replace(aside, holds=None, unmet="; ".join(filter(None, (claim.unmet, *unmet)))))
         elif failing and not claim.unmet:
-            found.append(replace(aside, holds=False, evidence="; not so: ".join([claim.evidence, *failing])))
+            judged_claims.append(replace(aside, holds=False, evidence="; not so: ".join([claim.evidence, *failing])))
         else:
-            found.append(claim)
-    return tuple(found)
+            judged_claims.append(claim)
+    return tuple(judged_claims)
 
 
 def by_construction(claim: Claim) -> Claim:

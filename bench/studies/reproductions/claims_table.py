@@ -24,11 +24,11 @@ BEGIN, END = "<!-- claims that need their system: begin -->", "<!-- claims that 
 
 def table() -> str:
     """Return the table, with the version and the scales that its results were made with."""
-    found = in_order(load(PAGE.with_suffix(".json")))
-    versions = dict.fromkeys(kept.version or "an unknown version" for kept in found)
-    scales = dict.fromkeys(kept.scale for kept in found)
+    outcomes = in_order(load(PAGE.with_suffix(".json")))
+    versions = dict.fromkeys(kept.version or "an unknown version" for kept in outcomes)
+    scales = dict.fromkeys(kept.scale for kept in outcomes)
     made = f"Made with hpcdispatch {'; '.join(versions)}, at scale {', '.join(scales)}."
-    return f"{made}\n\n{needed_systems(found)}"
+    return f"{made}\n\n{needed_systems(outcomes)}"
 
 
 def with_table(text: str, name: str) -> str:

@@ -144,10 +144,10 @@ class Trials:
 
         It does if it fails under each control that removes its point. It does not if it holds under one of them.
         """
-        found = [self.verdicts.get(name, {}).get(text) for name in self.removing(text)]
-        if any(found):
+        verdicts = [self.verdicts.get(name, {}).get(text) for name in self.removing(text)]
+        if any(verdicts):
             return False
-        return True if found and all(holds is False for holds in found) else None
+        return True if verdicts and all(holds is False for holds in verdicts) else None
 
     def held(self) -> list[str]:
         """Return the claims that hold of the system."""
@@ -162,7 +162,7 @@ def try_controls(entry: PaperResult, means: StudySettings, outcome: StudyOutcome
     verdicts = {SYSTEM: {claim.text: claim.holds for claim in outcome.claims if claim.counts}}
     for control in entry.controls:
         assert entry.run is not None
-        found = entry.run(replace(means, control=control)).claims
-        verdicts[control.name] = {claim.text: claim.measured for claim in found}
+        claims = entry.run(replace(means, control=control)).claims
+        verdicts[control.name] = {claim.text: claim.measured for claim in claims}
     points = {control.name: control.point for control in entry.controls}
     return Trials(entry.name, means.scale, outcome.runs, verdicts, points)

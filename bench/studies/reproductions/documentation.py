@@ -63,10 +63,10 @@ is not in the paper.
 """
 
 
-def page(found: Sequence[StoredOutcome]) -> str:
+def page(outcomes: Sequence[StoredOutcome]) -> str:
     """Return the page about stored results."""
     about = {entry.name: entry for entry in entries()}
-    ordered = in_order(found)
+    ordered = in_order(outcomes)
     rows = [
         [
             kept.name,
@@ -133,19 +133,19 @@ def _ours() -> frozenset[str]:
     return frozenset(entry.name for entry in entries() if entry.ours)
 
 
-def in_order(found: Sequence[StoredOutcome]) -> list[StoredOutcome]:
+def in_order(outcomes: Sequence[StoredOutcome]) -> list[StoredOutcome]:
     """Return results in the order of the catalogue. Those that it no longer has are left out."""
     place = {entry.name: number for number, entry in enumerate(entries())}
-    return sorted((kept for kept in found if kept.name in place), key=lambda kept: place[kept.name])
+    return sorted((kept for kept in outcomes if kept.name in place), key=lambda kept: place[kept.name])
 
 
-def needed_systems(found: Sequence[StoredOutcome]) -> str:
+def needed_systems(outcomes: Sequence[StoredOutcome]) -> str:
     """Return the claims of the papers that need their system, by paper, and how many there are.
 
     Only claims in the papers' own settings are listed.
     """
     rows, counts = list[list[str]](), list[list[str]]()
-    for paper, group in groupby(in_order(found), key=lambda kept: kept.name.partition("/")[0]):
+    for paper, group in groupby(in_order(outcomes), key=lambda kept: kept.name.partition("/")[0]):
         own = [(kept, claim) for kept in group for claim in kept.claims if claim.counts]
         own = [(kept, claim) for kept, claim in own if kind_of(kept, claim) == "paper"]
         if not own:  # Published tables have numbers and no claims.
@@ -177,15 +177,15 @@ def write_page(path: Path, results: Path | None) -> int:
         A folder of results that replace those with the same names. ``None`` for none.
     """
     data = path.with_suffix(".json")
-    found = {kept.name: kept for kept in (load(data) if data.is_file() else ())}
+    outcomes = {kept.name: kept for kept in (load(data) if data.is_file() else ())}
     for entry in entries():
         if results is None:
             continue
-        kept = find(results, entry.name) or found.get(entry.name)
+        kept = find(results, entry.name) or outcomes.get(entry.name)
         trials = find_trials(results, entry.name)
         if kept is not None:
-            known = found[entry.name].trials if entry.name in found else None
-            found[entry.name] = replace(kept, trials=trials or known)
-    data.write_text(dump(list(found.values())), encoding="utf-8")
-    path.write_text(page(list(found.values())), encoding="utf-8")
-    return len(found)
+            known = outcomes[entry.name].trials if entry.name in outcomes else None
+            outcomes[entry.name] = replace(kept, trials=trials or known)
+    data.write_text(dump(list(outcomes.values())), encoding="utf-8")
+    path.write_text(page(list(outcomes.values())), encoding="utf-8")
+    return len(outcomes)

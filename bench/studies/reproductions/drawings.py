@@ -33,13 +33,13 @@ def draw(entry: PaperResult, drawing: Drawing, folder: Path) -> list[Path]:
     data = pd.DataFrame(drawing.data)
     files = {"csv": data.to_csv(index=False, lineterminator="\n").encode()}
     files |= _curves(entry, drawing, data) if drawing.kind in ("steps", "points") else _panelled(entry, drawing, data)
-    found = []
+    paths = []
     for kind, content in files.items():
         path = folder / f"{entry.name}.{kind}"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-        found.append(path)
-    return found
+        paths.append(path)
+    return paths
 
 
 def _curves(entry: PaperResult, drawing: Drawing, data: pd.DataFrame) -> dict[str, bytes]:

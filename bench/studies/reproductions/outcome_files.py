@@ -144,10 +144,10 @@ def find(folder: Path, name: str) -> StoredOutcome | None:
     return replace(_joined(parts), trials=find_trials(folder, name))
 
 
-def dump(found: Sequence[StoredOutcome]) -> str:
+def dump(outcomes: Sequence[StoredOutcome]) -> str:
     """Return several outcomes, with their times, as one JSON text."""
     parts = []
-    for kept in found:
+    for kept in outcomes:
         parts += [_part(kept, False) | {"trials": kept.trials and asdict(kept.trials)}, _part(kept, True)]
     lines = ",\n".join(json.dumps(part, ensure_ascii=False) for part in parts if part["rows"] or part["claims"])
     return f"[\n{lines}\n]\n"
@@ -206,8 +206,8 @@ def _read(path: Path) -> dict[str, Any] | None:
         raise InputError(
             f"{path}: expected the result of a reproduction, got {type(error).__name__}: {error}"
         ) from None
-    found: dict[str, Any] = part
-    return found
+    document: dict[str, Any] = part
+    return document
 
 
 def _joined(parts: Sequence[dict[str, Any]]) -> StoredOutcome:

@@ -34,10 +34,10 @@ def numbers(rows: Sequence[ComparedFigure]) -> Table:
     """
     metrics = list(dict.fromkeys(row.metric for row in rows))
     subjects = list(dict.fromkeys(row.subject for row in rows))
-    found = {(row.subject, row.metric): row for row in rows}
+    figures = {(row.subject, row.metric): row for row in rows}
     printed = {row.metric for row in rows if row.published is not None}
     if not printed and len(metrics) > len(subjects):
-        flipped = [[metric, *(_cell(found.get((subject, metric))) for subject in subjects)] for metric in metrics]
+        flipped = [[metric, *(_cell(figures.get((subject, metric))) for subject in subjects)] for metric in metrics]
         return Table("Measured", ["", *subjects], flipped)
     columns = [""]
     for metric in metrics:
@@ -46,7 +46,7 @@ def numbers(rows: Sequence[ComparedFigure]) -> Table:
     for subject in subjects:
         line = [subject]
         for metric in metrics:
-            row = found.get((subject, metric))
+            row = figures.get((subject, metric))
             line.append(_cell(row))
             if metric in printed:
                 line.append("" if row is None or row.published is None else published(row.published))
@@ -75,8 +75,8 @@ def verdicts(claims: Sequence[Claim], trials: Trials | None = None) -> Table:
 def _controls(claim: Claim, trials: Trials | None) -> str:
     if trials is None:
         return ""
-    found = {words: trials.under(claim.text, holds) for holds, words in VERDICTS.items()}
-    return "; ".join(f"{words}: {', '.join(names)}" for words, names in found.items() if names)
+    controls = {words: trials.under(claim.text, holds) for holds, words in VERDICTS.items()}
+    return "; ".join(f"{words}: {', '.join(names)}" for words, names in controls.items() if names)
 
 
 def marked(claim: Claim, trials: Trials | None) -> bool | None:
@@ -108,8 +108,8 @@ def under_controls(trials: Sequence[Trials]) -> Table:
         held = each.held()
         for control in filter(None, each.verdicts):
             own = [text for text in held if control in each.removing(text)]
-            found = [each.verdicts[control].get(text) for text in own]
-            counts = [str(sum(holds is kind for holds in found)) for kind in (False, True, None)]
+            judgements = [each.verdicts[control].get(text) for text in own]
+            counts = [str(sum(holds is kind for holds in judgements)) for kind in (False, True, None)]
             rows.append([each.name, control, each.scale, each.runs or "-", str(len(own)), *counts])
     columns = [
         "name",

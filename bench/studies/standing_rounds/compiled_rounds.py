@@ -136,7 +136,7 @@ class CompiledRounds(CompiledSteps):
 
 
 def _rounds(
-    found: tuple[RequestStrategy | None, int | None],
+    options: tuple[RequestStrategy | None, int | None],
     predictor: Predictor,
     jobs: JobColumns,
     machine: Machine,
@@ -151,7 +151,7 @@ def _rounds(
     work = np.minimum(jobs.runtime, jobs.walltime)
     if not work.all() or not (bounded or (work == jobs.runtime).all()) or any(jobs.checkpoint.values):
         return None
-    strategy, batch = found
+    strategy, batch = options
     try:
         chosen = requested(strategy, jobs)
     except Exception:  # noqa: BLE001 - the engine says what a strategy refuses, and when

@@ -108,7 +108,7 @@ def largest(unreserved: UnreservedJobs, batch: int, empty: RankedHeap, chosen: I
                 continue
             pop(empty)
         push(empty, rank, -entry, entries[_JOB, entry])
-    found = empty.size[0]
-    for index in range(found - 1, -1, -1):
+    count = empty.size[0]
+    for index in range(count - 1, -1, -1):
         chosen[index] = pop(empty)
-    return int(found)
+    return int(count)

@@ -75,11 +75,11 @@ def main(traces: str, predictors: str, others: str, jobs: int | None, markdown: 
     """Print a table per trace, each when it is there."""
     for name in traces.split():
         workload = named_trace(name).head(jobs or MOST_JOBS)
-        found = evaluate_predictors(workload, [predictor_of(spec) for spec in predictors.split()])
+        evaluation = evaluate_predictors(workload, [predictor_of(spec) for spec in predictors.split()])
         heads = ["predictor", "error (s)", "within 25%", "accuracy", "log error", "E-Loss (s²)", "under"]
         heads += ["wait (s)", "slowdown", "wait ratio", "interval"]
         rows = []
-        for spec, row in zip(predictors.split(), found.table.to_dict("records"), strict=True):
+        for spec, row in zip(predictors.split(), evaluation.table.to_dict("records"), strict=True):
             made: Any = create(predictor_of(spec))
             cells = [
                 spec.removeprefix("sklearn:estimator="),

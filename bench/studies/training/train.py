@@ -300,14 +300,14 @@ def judge_stream(workload: Workload, policies: Sequence[Path], rivals: Sequence[
     return pd.DataFrame(rows)
 
 
-def spread(found: pd.DataFrame) -> Table:
+def spread(results: pd.DataFrame) -> Table:
     """Return the bounded slowdowns of the policies of each seed, and how far they lie apart."""
-    by = found[found["contender"].str.startswith("policy ")].groupby("contender")["slowdown"].mean()
+    by = results[results["contender"].str.startswith("policy ")].groupby("contender")["slowdown"].mean()
     rows = [[str(name), f"{value:.2f}", f"{value / by.min():.2f}"] for name, value in by.sort_values().items()]
     return Table("spread over seeds of training", ["policy", "bounded slowdown", "times the best"], rows)
 
 
-def table(found: pd.DataFrame, title: str) -> Table:
+def table(results: pd.DataFrame, title: str) -> Table:
     """Return each dispatcher's mean bounded slowdown, and the policies' ratio to it, with intervals.
 
     Seeds of training and stretches are both sampled anew for the intervals. A policy wins where the interval of the
@@ -315,15 +315,15 @@ def table(found: pd.DataFrame, title: str) -> Table:
     """
     heads = ["dispatcher", "bounded slowdown", "wait (s)", "policy / it", "interval", "policy"]
     rng, rows = np.random.default_rng(0), []
-    slowdown = found.pivot(index="contender", columns="stretch", values="slowdown")
+    slowdown = results.pivot(index="contender", columns="stretch", values="slowdown")
     learned = slowdown.index.str.startswith("policy ")
     mine = slowdown[learned].to_numpy()
     size = slowdown.shape[1]
     seeds = rng.integers(len(mine), size=(SAMPLES, len(mine), 1))
     stretches = rng.integers(size, size=(SAMPLES, 1, size))
     sampled = mine[seeds, stretches].mean(axis=(1, 2))
-    whole = found.assign(contender="policy")[found["contender"].str.startswith("policy ")]
-    by = pd.concat([found, whole]).groupby("contender")[["slowdown", "wait"]].mean()
+    whole = results.assign(contender="policy")[results["contender"].str.startswith("policy ")]
+    by = pd.concat([results, whole]).groupby("contender")[["slowdown", "wait"]].mean()
     for name, mean in by.sort_values("slowdown").iterrows():
         cells = [str(name), f"{mean['slowdown']:.2f}", f"{mean['wait']:,.0f}"]
         if str(name).startswith("policy"):
@@ -381,12 +381,12 @@ def main(
         click.echo(f"trained {path.name}", err=True)
     for name in traces.split():
         if stream:
-            found = judge_stream(workload_of(name), paths, rivals.split(), PART)
+            results = judge_stream(workload_of(name), paths, rivals.split(), PART)
             title = f"{name}: the last {1 - PART:.0%} as one stream, {BLOCKS} blocks"
         else:
-            found = judge(workload_of(name), paths, rivals.split(), jobs, stretches, PART)
+            results = judge(workload_of(name), paths, rivals.split(), jobs, stretches, PART)
             title = f"{name}: {stretches} stretches of {jobs:,} jobs from the last {1 - PART:.0%}"
-        show([table(found, title), spread(found)], markdown)
+        show([table(results, title), spread(results)], markdown)
 
 
 if __name__ == "__main__":

@@ -118,7 +118,7 @@ def timed(dispatcher: str, filled: Filled, seeds: Iterable[int]) -> tuple[FloatA
 
     Contested: some candidates start now, and not all can. Violations are of the whole schedules.
     """
-    found = []
+    times = []
     contested = []
     broken = 0
     for seed in seeds:
@@ -127,11 +127,11 @@ def timed(dispatcher: str, filled: Filled, seeds: Iterable[int]) -> tuple[FloatA
         result = simulate(workload, clocked, seed=seed)
         waiting = result.decisions["queued"]
         rows = (result.decisions["time"] >= INSTANT) & waiting.between(filled.queued / 2, 2 * filled.queued)
-        found.append(clocked.ms()[rows.to_numpy()])
+        times.append(clocked.ms()[rows.to_numpy()])
         status = result.decisions.get("status", pd.Series(dtype=object)).reindex(rows.index)[rows]
         contested.append(status.isin(CONTESTED).to_numpy())
         broken += len(list(violations(workload, result)))
-    return np.concatenate(found), np.concatenate(contested), broken
+    return np.concatenate(times), np.concatenate(contested), broken
 
 
 def at_size(

@@ -26,13 +26,13 @@ def decisions(dispatchers: Sequence[str], queued: Sequence[int], seeds: int, say
     for dispatcher in dispatchers:
         simulate(eurora_like(10, _WARM_UP), dispatcher)
         for many in queued:
-            found = []
+            frames = []
             for seed in range(seeds):
                 say(f"decisions, {dispatcher}, {many} queued, seed {seed}")
                 clocked = Clocked(dispatcher)
                 result = simulate(eurora_like(many, seed), clocked, seed=seed)
-                found.append(result.decisions.assign(ms=clocked.ms()))
-            rows.append(_row(dispatcher, many, found))
+                frames.append(result.decisions.assign(ms=clocked.ms()))
+            rows.append(_row(dispatcher, many, frames))
     columns = (
         "dispatcher",
         "queued",
@@ -56,8 +56,8 @@ def decisions(dispatchers: Sequence[str], queued: Sequence[int], seeds: int, say
     )
 
 
-def _row(dispatcher: str, queued: int, found: Sequence[pd.DataFrame]) -> list[str]:
-    table = pd.concat(found)
+def _row(dispatcher: str, queued: int, frames: Sequence[pd.DataFrame]) -> list[str]:
+    table = pd.concat(frames)
     planned = table[~table["status"].isin(WITHOUT_SOLVER)]
     seconds = planned["ms"].to_numpy() / 1000
     makers = [f"{100 * (planned['used'] == maker).mean():.0f}" for maker in ("list", "local search", "cp-sat")]
@@ -70,5 +70,5 @@ def _row(dispatcher: str, queued: int, found: Sequence[pd.DataFrame]) -> list[st
         f"{seconds.max():.3f}",
         f"{100 * planned['proved'].mean():.0f}",
         *makers,
-        str(sum(int(each["exceeded"].max()) for each in found)),
+        str(sum(int(each["exceeded"].max()) for each in frames)),
     ]

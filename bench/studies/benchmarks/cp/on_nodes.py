@@ -108,15 +108,15 @@ def eurora_stream(jobs: int, seed: int = 0, load: float = 0.9, nodes: int = EURO
 def _held(rng: np.random.Generator, busy: float, made: Machine) -> list[tuple[int, ResourceMap]]:
     """Sample requests until this much is in use. Those without a place are left out."""
     free = made.capacity.copy()
-    found = []
+    requests = []
     while (free[:, :2].sum(axis=0) > (1 - busy) * made.capacity[:, :2].sum(axis=0)).all():
         slots, amounts = _request(rng)
         demand = made.demand(amounts)
         counts = count_slots(free, demand)
         if counts.sum() >= slots:
             shift(free, choose(free, made.capacity, counts, slots, "best-fit"), demand, -1)
-            found.append((slots, amounts))
-    return found
+            requests.append((slots, amounts))
+    return requests
 
 
 def _request(rng: np.random.Generator) -> tuple[int, ResourceMap]:

@@ -99,17 +99,17 @@ def run(trace: str, workload: Workload, dispatcher: str) -> TraceRun:
     simulate(workload.head(_WARM_UP), dispatcher)
     clocked = Clocked(dispatcher)
     result = simulate(workload, clocked)
-    found = result.summary()
+    summary = result.summary()
     ms, jobs = clocked.ms(), len(workload)
-    return TraceRun(trace, dispatcher, jobs, found["wait_mean"], found["slowdown_mean"], ms, result.decisions)
+    return TraceRun(trace, dispatcher, jobs, summary["wait_mean"], summary["slowdown_mean"], ms, result.decisions)
 
 
 def sheets(outcome: TraceRun, baseline: Baseline | None) -> list[Table]:
     """Return all lines about a run. `baseline` is used if it is of the same records."""
-    found = [quality(outcome, baseline), times(outcome, baseline)]
+    tables = [quality(outcome, baseline), times(outcome, baseline)]
     if outcome.reports:
-        found += [kinds(outcome), sizes(outcome)]
-    return found
+        tables += [kinds(outcome), sizes(outcome)]
+    return tables
 
 
 def quality(outcome: TraceRun, baseline: Baseline | None) -> Table:

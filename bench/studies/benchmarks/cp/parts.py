@@ -120,11 +120,11 @@ def on_nodes(setting: PartsSetting) -> Table:
     for dispatcher in setting.of("nodes"):
         take(dispatcher, 10, _WARM_UP)
         for queued in setting.queued:
-            found = []
+            samples = []
             for seed in range(setting.seeds):
                 _say(f"64 nodes, {dispatcher}, {queued} queued, seed {seed}")
-                found.append(take(dispatcher, queued, seed))
-            rows.append(_row(found))
+                samples.append(take(dispatcher, queued, seed))
+            rows.append(_row(samples))
     columns = (
         "dispatcher",
         "queued",
@@ -178,24 +178,24 @@ def on_the_crowd(setting: PartsSetting) -> Table:
     return Table(title, columns, rows, note=note)
 
 
-def _row(found: Sequence[Taken]) -> list[str]:
-    solved = [one for one in found if one.solved]
-    ms = [one.ms for one in found]
-    gaps = [one.gap for one in found if not np.isnan(one.gap)]
+def _row(samples: Sequence[Taken]) -> list[str]:
+    solved = [one for one in samples if one.solved]
+    ms = [one.ms for one in samples]
+    gaps = [one.gap for one in samples if not np.isnan(one.gap)]
     return [
-        found[0].dispatcher,
-        "/".join(str(waiting) for waiting in sorted({one.waiting for one in found})),
-        f"{np.mean([one.candidates for one in found]):.1f}",
+        samples[0].dispatcher,
+        "/".join(str(waiting) for waiting in sorted({one.waiting for one in samples})),
+        f"{np.mean([one.candidates for one in samples]):.1f}",
         f"{np.median(ms):.1f}",
         f"{max(ms):.1f}",
-        f"{len(solved)} of {len(found)}",
+        f"{len(solved)} of {len(samples)}",
         f"{sum(one.proved for one in solved)} of {len(solved)}",
         f"{100 * np.mean(gaps):.1f}" if gaps else "-",
         f"{sum(one.used == 'local search' for one in solved)} of {len(solved)}",
         f"{sum(one.used == 'cp-sat' for one in solved)} of {len(solved)}",
-        f"{np.mean([one.started for one in found]):.1f}",
-        f"{np.mean([one.postponed for one in found]):.1f}",
-        f"{sum(not one.violations for one in found)} of {len(found)}",
+        f"{np.mean([one.started for one in samples]):.1f}",
+        f"{np.mean([one.postponed for one in samples]):.1f}",
+        f"{sum(not one.violations for one in samples)} of {len(samples)}",
     ]
 
 

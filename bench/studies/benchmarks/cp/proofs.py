@@ -115,14 +115,14 @@ def proofs(dispatchers: Sequence[str], sizes: Sequence[int], seeds: int, say: Ca
     rows = []
     for dispatcher in dispatchers:
         for size in sizes:
-            found: list[Proof] = []
+            samples: list[Proof] = []
             for seed in range(seeds):
                 say(f"proofs, {dispatcher}, {size} candidates, seed {seed}")
                 sampled = SampledDispatcher(PROVED[dispatcher], size)
                 simulate(eurora_like(round(ARRIVING * size), seed), sampled, seed=seed)
-                found += sampled.found
+                samples += sampled.found
             for name in PROVED[dispatcher][1:]:
-                rows.append(_row(size, [proof for proof in found if proof.dispatcher == name]))
+                rows.append(_row(size, [proof for proof in samples if proof.dispatcher == name]))
     columns = (
         "dispatcher",
         "candidates",
@@ -144,16 +144,16 @@ def proofs(dispatchers: Sequence[str], sizes: Sequence[int], seeds: int, say: Ca
     return Table(title, columns, rows, 2, note=note)
 
 
-def _row(size: int, found: Sequence[Proof]) -> list[str]:
-    if not found:
+def _row(size: int, samples: Sequence[Proof]) -> list[str]:
+    if not samples:
         return ["-", str(size), "0", *["-"] * 6]
-    ms = [proof.ms for proof in found]
+    ms = [proof.ms for proof in samples]
     required = f"{100 * REQUIRED[size]:.0f}" if size in REQUIRED else ""
-    candidates, proved, same = np.mean([(proof.candidates, proof.proved, proof.same) for proof in found], axis=0)
+    candidates, proved, same = np.mean([(proof.candidates, proof.proved, proof.same) for proof in samples], axis=0)
     return [
-        found[0].dispatcher,
+        samples[0].dispatcher,
         str(size),
-        str(len(found)),
+        str(len(samples)),
         f"{candidates:.1f}",
         f"{100 * proved:.0f}",
         required,

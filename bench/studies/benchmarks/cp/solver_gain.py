@@ -261,8 +261,8 @@ def gain(case: GainCase, jobs: int, seeds: int) -> Gain:
         counts += [len(shadowed.seconds), shadowed.planned, shadowed.of_solver, *shadowed.differ]
     ms = [1e3 * float(np.mean(each)) for each in seconds]
     decisions, planned, of_solver, beside_lists, beside_search = counts.tolist()
-    found = dict(zip(METRICS, values, strict=True))
-    return Gain(case, decisions, planned, of_solver, beside_lists, beside_search, found, ms)
+    by_metric = dict(zip(METRICS, values, strict=True))
+    return Gain(case, decisions, planned, of_solver, beside_lists, beside_search, by_metric, ms)
 
 
 def table(cases: Sequence[GainCase], jobs: int | None, seeds: int, say: Callable[[str], None]) -> Table:

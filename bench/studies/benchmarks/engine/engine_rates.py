@@ -331,8 +331,8 @@ def main(trace: Path | None, jobs: int | None, small: bool, repeat: int, parts: 
             click.echo(f"measured: {row.case}", err=True)
     if as_json:
         counted = COUNTED.splitlines()
-        found = [{**asdict(row), "passed": row.passed} for row in rows]
-        click.echo(json.dumps({"counted": counted, "small": small, "jobs": jobs, "rows": found}, indent=2))
+        records = [{**asdict(row), "passed": row.passed} for row in rows]
+        click.echo(json.dumps({"counted": counted, "small": small, "jobs": jobs, "rows": records}, indent=2))
     else:
         console = Console(width=None if sys.stdout.isatty() else WIDTH)
         console.print(table(rows, setting))

@@ -86,9 +86,9 @@ def main(small: bool, rounds: int, seed: int, as_markdown: bool) -> None:
     base = None
     jobs = _SMALL if small else JOBS
     for case in cases(jobs, seed):
-        found = case.form().summary()  # Compiled before it is measured.
+        summary = case.form().summary()  # Compiled before it is measured.
         case.plain()
-        base = found if base is None else base
+        base = summary if base is None else base
         times = [(measured(case.form)[1].cpu, measured(case.plain)[1].cpu) for _ in range(rounds)]
         rows.append(
             (
@@ -96,11 +96,11 @@ def main(small: bool, rounds: int, seed: int, as_markdown: bool) -> None:
                 f"{min(mine for mine, _ in times):.3f}",
                 f"{min(other for _, other in times):.3f}",
                 f"{median(mine / other for mine, other in times):.2f}",
-                f"{found['groups_mean']:.2f}",
-                f"{100 * found['crossed_share']:.1f}%",
-                f"{100 * found['fragmentation']:.2f}%",
-                f"{found['wait_mean']:,.0f}",
-                f"{100 * (found['wait_mean'] / base['wait_mean'] - 1):+.1f}%" if base["wait_mean"] else "-",
+                f"{summary['groups_mean']:.2f}",
+                f"{100 * summary['crossed_share']:.1f}%",
+                f"{100 * summary['fragmentation']:.2f}%",
+                f"{summary['wait_mean']:,.0f}",
+                f"{100 * (summary['wait_mean'] / base['wait_mean'] - 1):+.1f}%" if base["wait_mean"] else "-",
             )
         )
     heads = ("form", "CPU s", "without levels", "ratio", "groups per job", "crossed", "fragmentation", "mean wait, s")

@@ -91,17 +91,17 @@ def pairs(sizes: tuple[int, int, int]) -> list[tuple[str, float, Callable[[], Re
     """Return name, the ratio that is asked for, and both forms of each row."""
     engine, loop, rules = sizes
     decided = partial(simulate, budget=_ENGINE, overrun="kill")
-    found: list[tuple[str, float, Callable[[], Result], Callable[[], Result]]] = []
+    rows: list[tuple[str, float, Callable[[], Result], Callable[[], Result]]] = []
     for name, made in (("pool", on_pool(engine)), ("64 nodes", on_nodes(engine))):
         row = f"`easy`, maintenance against none, engine, {name}, {engine:,} jobs"
-        found.append((row, 5.0, partial(decided, maintained(made), "easy"), partial(decided, made, "easy")))
+        rows.append((row, 5.0, partial(decided, maintained(made), "easy"), partial(decided, made, "easy")))
     whole = on_pool(loop)
     row = f"`easy`, maintenance against none, event loop, {loop:,} jobs"
-    found.append((row, 1.5, partial(simulate, maintained(whole), "easy"), partial(simulate, whole, "easy")))
+    rows.append((row, 1.5, partial(simulate, maintained(whole), "easy"), partial(simulate, whole, "easy")))
     for name, made in (("pool", ruled(on_pool(rules))), ("64 nodes", ruled(on_nodes(rules)))):
         row = f"EASY of the docs against `easy`, all rules, {name}, {rules:,} jobs"
-        found.append((row, 1.5, partial(decided, made, Backfilling()), partial(decided, made, "easy")))
-    return found
+        rows.append((row, 1.5, partial(decided, made, Backfilling()), partial(decided, made, "easy")))
+    return rows
 
 
 @click.command(help=__doc__)

@@ -119,8 +119,8 @@ def read_log(path: Path) -> Iterator[Event]:
     for number, line in enumerate(recorded_lines(path), 1):
         text = line[_TIMES + 2 :]
         for kind, pattern in _KINDS.items():
-            if found := pattern.match(text):
-                yield _event(f"{path}:{number}", line[1:_TIMES], kind, found.groupdict())
+            if match := pattern.match(text):
+                yield _event(f"{path}:{number}", line[1:_TIMES], kind, match.groupdict())
                 break
 
 
@@ -172,19 +172,19 @@ def site_jobs(accounting: Path, config: Path, limits: str = "") -> dict[str, Acc
     more = workload.records[["constraint", "allocated_processors"]].itertuples(index=False)
     had = dict(zip(workload.columns.texts(), more, strict=True))
     asked = [workload.records[name].astype(int).tolist() for name in names]
-    found = {}
+    by_id = {}
     said = read_slurm_limits(limits) if limits else SlurmLimits()
     highest = max((qos.priority for qos in said.qualities.values()), default=0) or 1
     for job, start, nodes, cores, each, memory in zip(workload.jobs, starts, *asked, strict=True):
         user = said.member(job.group, job.user, job.queue)
         quality = said.qualities.get(said.quality_of(job.qos, job.group, user), SlurmQos())
         made = _site_job(job, machine, zero + job.submit, int(start))
-        found[job.id] = replace(
+        by_id[job.id] = replace(
             made, qos=quality.priority / highest, constraint=had[job.id][0], cpus=int(had[job.id][1])
         )
-        if not nodes and found[job.id].apart and cores > each:
-            found[job.id] = _of_tasks(found[job.id], cores // each, each, memory, machine.resources)
-    return found
+        if not nodes and by_id[job.id].apart and cores > each:
+            by_id[job.id] = _of_tasks(by_id[job.id], cores // each, each, memory, machine.resources)
+    return by_id
 
 
 def with_shares(machine: Machine) -> Machine:
@@ -239,14 +239,14 @@ def _of_tasks(job: AccountedJob, tasks: int, cores: int, memory: int, resources:
     return replace(job, slots=tasks, cores=cores, apart=False, demand=asked, per_cpu=by_core, by_node=of_node)
 
 
-def _event(where: str, time: str, kind: str, found: dict[str, str]) -> Event:
+def _event(where: str, time: str, kind: str, groups: dict[str, str]) -> Event:
     return Event(
         recorded_time(time, where),
         kind,
-        found.get("job", ""),
-        int(found.get("priority", 0)),
-        int(recorded_time(found["start"], where)) if "start" in found else 0,
-        tuple(expand_names(found["nodes"], where)) if "nodes" in found else (),
+        groups.get("job", ""),
+        int(groups.get("priority", 0)),
+        int(recorded_time(groups["start"], where)) if "start" in groups else 0,
+        tuple(expand_names(groups["nodes"], where)) if "nodes" in groups else (),
     )
 
 

@@ -48,23 +48,23 @@ def read_moments(path: Path, every: int) -> list[ForecastMoment]:
     InputError
         For a line that is none of these, or too few moments.
     """
-    found: list[ForecastMoment] = []
+    moments: list[ForecastMoment] = []
     for number, line in enumerate(recorded_lines(path), 1):
         where = f"{path}:{number}"
         fields = line.rstrip().split("|")
         if begun := _BEGUN.fullmatch(line.rstrip()):
-            found.append(ForecastMoment(float(begun[1]), {}, {}))
+            moments.append(ForecastMoment(float(begun[1]), {}, {}))
             continue
-        if not found or len(fields) != len(SHOWN.split("|")):
+        if not moments or len(fields) != len(SHOWN.split("|")):
             raise InputError(f"{where}: expected # SECONDS or a line of squeue -o {SHOWN}, got {shown(line)}")
         id_, state, priority, _, start, _ = fields
         if state == "PD":
             if not priority.isdecimal():
                 raise InputError(f"{where}: expected a priority, got {shown(priority)}")
-            found[-1].priorities[id_] = int(priority)
+            moments[-1].priorities[id_] = int(priority)
             if start != _NOTHING:
-                found[-1].expected[id_] = recorded_time(start, where)
-    chosen = [moment for moment in found if moment.expected][every - 1 :: every]
+                moments[-1].expected[id_] = recorded_time(start, where)
+    chosen = [moment for moment in moments if moment.expected][every - 1 :: every]
     if not chosen:
         raise InputError(f"{path}: expected {every} moments or more at which Slurm expected a job to start, got fewer")
     return chosen
@@ -88,10 +88,10 @@ def forecasts_table(workload: Workload, slurm: Slurm, moments: list[ForecastMome
     """
     rows = [_judged("squeue --start", pd.concat([_expected(workload, moment, epoch) for moment in moments]))]
     for learned, arrivals in [(name, True) for name in _LEARNED] + [(LEARNED, False)]:
-        found = [
+        frames = [
             _forecast(workload, slurm, moment, epoch, learned, draws=draws, arrivals=arrivals) for moment in moments
         ]
-        rows.append(_judged(f"run times by {learned}{', no later arrivals' * (not arrivals)}", pd.concat(found)))
+        rows.append(_judged(f"run times by {learned}{', no later arrivals' * (not arrivals)}", pd.concat(frames)))
     columns = ("forecast", "of", "mean deviation (s)", "median (s)", "80% interval covers", "its width (s)")
     note = f"{len(moments)} moments, {draws} draws each; only what had ended before each is known."
     return Table("forecasts of starts", columns, rows, note=note)
@@ -115,22 +115,24 @@ def _forecast(
     state = replace(state, memory={"Slurm": {"priorities": moment.priorities}})
     here = kept.slice(0, int(np.searchsorted(kept.columns.submit, state.at)))
     hidden = replace(here, jobs=tuple(replace(job, runtime=job.walltime) for job in here.jobs), records=None)
-    found = forecast_starts(hidden, state, slurm, create_predictor(learned), **options)
-    table = pd.DataFrame([(each.low, each.median, each.high) for each in found.values()], index=list(found))
+    start_forecasts = forecast_starts(hidden, state, slurm, create_predictor(learned), **options)
+    table = pd.DataFrame(
+        [(each.low, each.median, each.high) for each in start_forecasts.values()], index=list(start_forecasts)
+    )
     table.columns = pd.Index(["low", "median", "high"])
     table["real"] = _real(workload).loc[table.index]
     return table.loc[[id_ for id_ in table.index if id_ in moment.expected]]
 
 
-def _judged(name: str, found: pd.DataFrame) -> list[str]:
-    off = (found["median"] - found["real"]).abs()
-    if "low" not in found:
-        return [name, f"{len(found):,}", fixed(float(off.mean()), 0), fixed(float(off.median()), 0), "-", "-"]
+def _judged(name: str, frame: pd.DataFrame) -> list[str]:
+    off = (frame["median"] - frame["real"]).abs()
+    if "low" not in frame:
+        return [name, f"{len(frame):,}", fixed(float(off.mean()), 0), fixed(float(off.median()), 0), "-", "-"]
     # Starts are whole seconds, and so are forecasts.
-    inside = (found["real"] >= np.floor(found["low"])) & (found["real"] <= np.ceil(found["high"]))
-    width = float((found["high"] - found["low"]).mean())
+    inside = (frame["real"] >= np.floor(frame["low"])) & (frame["real"] <= np.ceil(frame["high"]))
+    width = float((frame["high"] - frame["low"]).mean())
     means = [fixed(float(each), 0) for each in (off.mean(), off.median())]
-    return [name, f"{len(found):,}", *means, percent(float(inside.mean())), fixed(width, 0)]
+    return [name, f"{len(frame):,}", *means, percent(float(inside.mean())), fixed(width, 0)]
 
 
 def site_workload(folder: Path) -> Workload:
@@ -158,8 +160,10 @@ def replay_forecasts(folder: Path, shares: str, every: int, draws: int) -> Table
     limits = ";".join(there[name] for name in ("limits", "qos") if name in there)
     workload = slurm_workload(folder / "jobs.sacct", config)
     packed = moments.with_suffix(".txt.gz")
-    found = read_moments(packed if packed.exists() else moments, every)
-    return _of_site(workload, config, shares, found, draws, limits=limits, reservations=there.get("reservations", ""))
+    forecast_moments = read_moments(packed if packed.exists() else moments, every)
+    return _of_site(
+        workload, config, shares, forecast_moments, draws, limits=limits, reservations=there.get("reservations", "")
+    )
 
 
 def _of_site(

@@ -48,7 +48,7 @@ class Trial(NamedTuple):
 def evictions(trials: int, seed: int) -> Table:
     """Free nodes this many times. Return a row for each trial, and how many were in time."""
     rng = np.random.default_rng(seed)
-    found = [tried(rng) for _ in range(trials)]
+    outcomes = [tried(rng) for _ in range(trials)]
     rows = [
         [
             str(number),
@@ -59,10 +59,10 @@ def evictions(trials: int, seed: int) -> Table:
             ratio(trial.said),
             ratio(trial.lost),
         ]
-        for number, trial in enumerate(found, 1)
+        for number, trial in enumerate(outcomes, 1)
     ]
-    met = sum(trial.free >= trial.nodes for trial in found)
-    off = max((abs(trial.said - trial.lost) for trial in found), default=0.0)
+    met = sum(trial.free >= trial.nodes for trial in outcomes)
+    off = max((abs(trial.said - trial.lost) for trial in outcomes), default=0.0)
     note = f"Free by the deadline in {met} of {trials} trials; the loss is off by at most {ratio(off)} node-hours."
     columns = ("trial", "nodes", "deadline (s)", "free then", "gave way", "loss said (node-h)", "real (node-h)")
     return Table("evictions", columns, rows, note=note)

@@ -114,7 +114,7 @@ def with_arrays(plan: Sequence[Planned], share: float, seed: int) -> list[Planne
         Of the draws.
     """
     rng = np.random.default_rng([seed, 1])
-    found = []
+    jobs = []
     for job in plan:
         (partition,) = [option for option in job.shape if option.startswith("--partition")]
         tasks = rng.integers(4, 17)
@@ -122,26 +122,26 @@ def with_arrays(plan: Sequence[Planned], share: float, seed: int) -> list[Planne
         cores = rng.integers(1, 3)
         limit = f"%{most}" if rng.random() < 0.7 else ""
         shape = (f"--array=0-{tasks - 1}{limit}", f"--ntasks={cores}", partition)
-        found.append(job._replace(shape=shape) if rng.random() < share else job)
-    return found
+        jobs.append(job._replace(shape=shape) if rng.random() < share else job)
+    return jobs
 
 
 def with_reserved(plan: Sequence[Planned], share: float, seed: int) -> list[Planned]:
     """Return the plan with a share of the first user's small and short jobs in the reservation :data:`KEPT`."""
     rng = np.random.default_rng([seed, 2])
-    found = []
+    jobs = []
     for job in plan:
         (partition,) = [option for option in job.shape if option.startswith("--partition")]
         inside = job.owner == plan[0].owner and job.at < _KEPT_LAST and rng.random() < share
         shape = (f"--ntasks={rng.integers(1, 4)}", f"--reservation={KEPT}", partition)
-        found.append(job._replace(shape=shape, minutes=1, run=min(job.run, 40)) if inside else job)
-    return found
+        jobs.append(job._replace(shape=shape, minutes=1, run=min(job.run, 40)) if inside else job)
+    return jobs
 
 
 def with_memory(plan: Sequence[Planned], share: float, seed: int) -> list[Planned]:
     """Return the plan with a share of the jobs that request memory. Some do by core and some by node."""
     rng = np.random.default_rng([seed, 3])
-    found = []
+    jobs = []
     for job in plan:
         asks = rng.random() < share
         per_core = rng.random() < 0.6
@@ -150,8 +150,8 @@ def with_memory(plan: Sequence[Planned], share: float, seed: int) -> list[Planne
             int(option.partition("=")[2]) for option in job.shape if option.startswith("--ntasks-per-node")
         ] or [2]
         memory = f"--mem-per-cpu={min(amount, 8 * _MEGABYTES // tasks)}" if per_core else f"--mem={amount}"
-        found.append(job._replace(shape=(*job.shape, memory)) if asks else job)
-    return found
+        jobs.append(job._replace(shape=(*job.shape, memory)) if asks else job)
+    return jobs
 
 
 def with_gpus(plan: Sequence[Planned], share: float, seed: int) -> list[Planned]:
@@ -160,7 +160,7 @@ def with_gpus(plan: Sequence[Planned], share: float, seed: int) -> list[Planned]
     One in three does so for a task of some cores.
     """
     rng = np.random.default_rng([seed, 4])
-    found = []
+    jobs = []
     for job in plan:
         (partition,) = [option for option in job.shape if option.startswith("--partition")]
         asks = rng.random() < share
@@ -170,8 +170,8 @@ def with_gpus(plan: Sequence[Planned], share: float, seed: int) -> list[Planned]
         plain = tuple(option for option in job.shape if not option.startswith("--mem"))
         shape = ("--ntasks=1", f"--cpus-per-task={cores}", partition) if tasks else plain
         gpu = f"--gres=gpu:{gpus}" if rng.random() < 0.5 else f"--gpus-per-node={gpus}"
-        found.append(job._replace(shape=(*shape, gpu)) if asks else job)
-    return found
+        jobs.append(job._replace(shape=(*shape, gpu)) if asks else job)
+    return jobs
 
 
 def reserve(user: str) -> str:
@@ -261,8 +261,8 @@ def replayed(drawn: ReplayLoad, folder: Path) -> Table:
     if drawn.reserved:
         (folder / _RESERVED).write_text(reserve(plan[0].owner.user or getuser()))
     replay(plan, folder)
-    found = compared(folder, shares())
-    real = found[0].wait
+    results = compared(folder, shares())
+    real = results[0].wait
     rows = [
         [
             row.name,
@@ -272,7 +272,7 @@ def replayed(drawn: ReplayLoad, folder: Path) -> Table:
             seconds(row.deviation),
             fixed(row.correlation, 2),
         ]
-        for row in found
+        for row in results
     ]
     near = (f"within {within} s" for within in NEAR)
     columns = ("scheduler", "mean wait (s)", "of the real one", *near, "off the record (s)", "correlation")

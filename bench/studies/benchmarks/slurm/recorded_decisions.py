@@ -167,15 +167,15 @@ class RecordedDecisions:
         main_pass(self._tried([job]), self._cluster(self._free.copy(), self._members))
 
     def _row(self, job: str) -> SlurmRun:
-        found = self._jobs[job]
-        end = self._begun[job] + found.limit
+        accounted_job = self._jobs[job]
+        end = self._begun[job] + accounted_job.limit
         place = self._place[job]
-        return SlurmRun(end, *self._running[job], _demand(found), place, found.by_node)
+        return SlurmRun(end, *self._running[job], _demand(accounted_job), place, accounted_job.by_node)
 
     def _held(self, job: str, slots: IntArray) -> IntArray:
         """Return a job's amounts on each of its nodes."""
-        found = self._jobs[job]
-        return np.asarray(slots[:, None] * _demand(found) + (found.by_node or (0,)))
+        accounted_job = self._jobs[job]
+        return np.asarray(slots[:, None] * _demand(accounted_job) + (accounted_job.by_node or (0,)))
 
     def _cluster(self, free: IntArray, members: BoolArray) -> Cluster:
         idle = (free == self._total).all(axis=1) if self._busy_first else np.empty(0, np.bool_)
@@ -201,14 +201,14 @@ class RecordedDecisions:
     def _compare(self, cycle: _Cycle, job: str, row: int, table: JobTable) -> None:
         nodes = set(table.nodes_of(row).tolist())
         if event := cycle.started.get(job):
-            found = {"started": 1, "started here": table.start[row] == cycle.now}
-            found["start nodes"] = nodes == {self._node[name] for name in event.nodes}
+            counts = {"started": 1, "started here": table.start[row] == cycle.now}
+            counts["start nodes"] = nodes == {self._node[name] for name in event.nodes}
         elif event := cycle.planned.get(job):
-            found = {"planned": 1, "near": abs(table.start[row] - event.start) <= NEAR}
-            found["same nodes"] = nodes == {self._node[name] for name in event.nodes}
+            counts = {"planned": 1, "near": abs(table.start[row] - event.start) <= NEAR}
+            counts["same nodes"] = nodes == {self._node[name] for name in event.nodes}
         else:
-            found = {"not planned": 1}
-        self.counts.update({name: int(value) for name, value in found.items()})
+            counts = {"not planned": 1}
+        self.counts.update({name: int(value) for name, value in counts.items()})
 
     def _tried(self, ids: list[str]) -> SlurmQueue:
         jobs = [self._jobs[job] for job in ids]
@@ -319,8 +319,12 @@ class _Priorities:
             self._set(job, usage, now)
 
     def charged(self, job: str, start: int) -> Charge:
-        found = self._jobs[job]
-        return (found.account, found.user), start, found.cpus or found.slots * found.cores
+        accounted_job = self._jobs[job]
+        return (
+            (accounted_job.account, accounted_job.user),
+            start,
+            accounted_job.cpus or accounted_job.slots * accounted_job.cores,
+        )
 
     def _set(self, name: str, usage: AccountUsage, now: int) -> None:
         job = self._jobs[name]

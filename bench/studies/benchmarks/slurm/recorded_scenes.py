@@ -28,11 +28,11 @@ def scenes(folder: Path) -> Table:
     InputError
         If there is no scene, or a file is invalid.
     """
-    found = list(_scenes(folder))
-    if not found:
+    entries = list(_scenes(folder))
+    if not entries:
         raise InputError(f"{folder}: expected files NAME.sacct beside a site.txt, got none")
     rows = []
-    for name, jobs, beside in found:
+    for name, jobs, beside in entries:
         off = distances(jobs, beside)
         job, seconds = max(off.items(), key=lambda each: abs(each[1]), default=("-", 0))
         rows.append((name, f"{len(off):,}", f"{seconds:+,d}", job, "yes" if abs(seconds) <= NEAR else "no"))

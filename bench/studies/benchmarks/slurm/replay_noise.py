@@ -34,14 +34,14 @@ def noise(folders: Sequence[Path], share: str) -> Table:
     """
     if len(folders) < 2:
         raise InputError(f"expected two records of a replay or more, got {len(folders)}")
-    found = [compared(folder, share) for folder in folders]
-    real = [rows[0].waits for rows in found]
+    replays = [compared(folder, share) for folder in folders]
+    real = [rows[0].waits for rows in replays]
     for folder, waits in zip(folders, real, strict=True):
         if len(waits) != len(real[0]):
             raise InputError(f"{folder}: expected the {len(real[0])} jobs of {folders[0]}, got {len(waits)}")
     rows = [_row("another run of the real Slurm", list(permutations(real, 2)))]
-    for place, row in enumerate(found[0][1:], 1):
-        rows.append(_row(row.name, [(each[place].waits, waits) for each, waits in zip(found, real, strict=True)]))
+    for place, row in enumerate(replays[0][1:], 1):
+        rows.append(_row(row.name, [(each[place].waits, waits) for each, waits in zip(replays, real, strict=True)]))
     near = (f"within {within} s" for within in NEAR)
     columns = ("scheduler", "mean wait", "of each", *near, "deviation (s)", "correlation")
     told = ", ".join(seconds(float(np.nanmean(waits))) for waits in real)

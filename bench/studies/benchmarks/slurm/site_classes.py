@@ -65,14 +65,14 @@ def _waits(workload: Workload, accounting: Path) -> pd.DataFrame:
         ("all", job.queue, job.qos or "normal", job.group, _kind(dict(job.per_node), job.array, alone=job.exclusive))
         for job in workload.jobs
     ]
-    found = pd.DataFrame(rows, [job.id for job in workload.jobs], CLASSES)
-    found["wait"] = workload.records["wait"].to_numpy(dtype=float)
+    table = pd.DataFrame(rows, [job.id for job in workload.jobs], CLASSES)
+    table["wait"] = workload.records["wait"].to_numpy(dtype=float)
     named = {}
     for line in recorded_lines(accounting):
         if name := _NAME.search(line):
             named[line.partition("|")[0].partition("_")[0]] = name[1]
-    ids = (id_.partition("_") for id_ in found.index)
-    return found.assign(name=[f"{named.get(array, array)}_{task}" for array, _, task in ids])
+    ids = (id_.partition("_") for id_ in table.index)
+    return table.assign(name=[f"{named.get(array, array)}_{task}" for array, _, task in ids])
 
 
 def _kind(per_node: dict[str, int], array: str, *, alone: bool) -> str:

@@ -25,12 +25,12 @@ _DIGITS = (2, 2, 1, 1, 1, 1)
 def fig1(means: StudySettings) -> StudyOutcome:
     """Return the distribution of run time over predicted run time, by predictor."""
     contest = runs.eurora(means)
-    found = contest.results(("HCP3-W", "HCP3-R", "HCP3-D"), means)
+    results = contest.results(("HCP3-W", "HCP3-R", "HCP3-D"), means)
     rows: list[ComparedFigure] = []
     shares: Values = {}
     curves: dict[str, list[float | str]] = {"subject": [], "x": [], "y": []}
     grid = np.round(np.linspace(0, 2.5, 251), 2)
-    for label, parts in found.items():
+    for label, parts in results.items():
         name = _METHODS[label[-1]]
         each = [accuracy(*real_and_predicted(part.jobs)) for part in parts]
         shares[name] = {metric: [sample[metric] for sample in each] for metric in each[0]}
@@ -45,7 +45,7 @@ def fig1(means: StudySettings) -> StudyOutcome:
         "Predictions are those at submission, while HCP3 dispatches. The habits of the generator's users were fitted "
         "to these figures, so that the claims are calibrated and do not count."
     )
-    conditions = conditions_of(found["HCP3-D"], found["HCP3-W"], contest.nodes)
+    conditions = conditions_of(results["HCP3-D"], results["HCP3-W"], contest.nodes)
     claims = tuple(map(calibrated, accuracy_claims(shares)))
     return StudyOutcome(
         (*runs.notes(means), note),
@@ -61,8 +61,8 @@ def fig1(means: StudySettings) -> StudyOutcome:
 def table2(means: StudySettings) -> StudyOutcome:
     """Return times and problem sizes. Runs under a budget are included."""
     contest = runs.eurora(means)
-    found = contest.results(runs.in_time([label for label in TABLE2 if label != "HCP"], means), means)
-    values = {name: _sizes(parts) for name, parts in found.items()}
+    results = contest.results(runs.in_time([label for label in TABLE2 if label != "HCP"], means), means)
+    values = {name: _sizes(parts) for name, parts in results.items()}
     brief = means.scale == "brief"
     stopped = {label: _sizes(parts) for label, parts in ({} if brief else runs.stopped(contest, means)).items()}
     early = crowds.early(contest, means)
@@ -84,7 +84,7 @@ def table2(means: StudySettings) -> StudyOutcome:
         "other work, and differ between runs. The paper's are of a 16-core Xeon and a patched OR-Tools 6.7 with a "
         "limit of 1 to 16 s. What cannot finish is stopped after a budget of jobs, and its row is of these."
     )
-    conditions = conditions_of(found["HCP3-D"], found["HCP1-W"], contest.nodes)
+    conditions = conditions_of(results["HCP3-D"], results["HCP1-W"], contest.nodes)
     first = {label: _sizes(parts) for label, parts in early.items()}
     of_early = conditions_of(early["HCP3-D"], early["HCP1-W"], contest.nodes)
     claims = (*size_claims(values, conditions), *size_claims(first, of_early, with_zero=True), crash)
@@ -94,13 +94,13 @@ def table2(means: StudySettings) -> StudyOutcome:
 
 def _sizes(parts: list[SimulatedPart]) -> dict[str, list[float]]:
     """Return the columns of the table for each part."""
-    found: dict[str, list[float]] = {name: [] for name in COLUMNS}
+    columns: dict[str, list[float]] = {name: [] for name in COLUMNS}
     for part in parts:
         sizes = part.decisions.reindex(columns=["intervals", "requested", "available"]).mean()
         measured = (1000 * float(part.seconds.mean()), part.prediction_s, part.simulation_s, *sizes.tolist())
         for name, value in zip(COLUMNS, measured, strict=True):
-            found[name].append(float(value))
-    return found
+            columns[name].append(float(value))
+    return columns
 
 
 RUNS: dict[str, Run] = {

@@ -141,10 +141,10 @@ class Contest:
         def parts(result: Result) -> list[SimulatedPart]:
             return months_of(result) if self.monthly and head is None else [SimulatedPart.of(result, past)]
 
-        found = simulate_all([(samples, *pair) for pair in pairs for samples in drawn], means, parts)
+        results = simulate_all([(samples, *pair) for pair in pairs for samples in drawn], means, parts)
         size = len(drawn)
         return [
-            [part for each in found[size * place : size * (place + 1)] for seed in each for part in seed]
+            [part for each in results[size * place : size * (place + 1)] for seed in each for part in seed]
             for place in range(len(pairs))
         ]
 
@@ -211,8 +211,8 @@ def stopped(contest: Contest, means: StudySettings) -> Runs:
     """
     jobs = PCP_BUDGET[means.scale]
     pcp = f"pcp:ewt={contest.ewt},d=0.005,d_max=0.005", PREDICTORS["W"]
-    found = contest.cold([pcp, contest.spec("PCP1-W")], means, jobs)
-    return {f"{label}, first {jobs} jobs": parts for label, parts in zip(("PCP", "PCP1-W"), found, strict=True)}
+    results = contest.cold([pcp, contest.spec("PCP1-W")], means, jobs)
+    return {f"{label}, first {jobs} jobs": parts for label, parts in zip(("PCP", "PCP1-W"), results, strict=True)}
 
 
 def varied(contest: Contest, variants: Mapping[str, tuple[str, str]], means: StudySettings) -> Runs:

@@ -64,7 +64,7 @@ def stretches(contest: Contest, means: StudySettings) -> list[CrowdJobs]:
 
     Versions 0 to 2 cannot weigh jobs of a single queue. Such stretches are left out, unless all are such.
     """
-    found: dict[bool, list[CrowdJobs]] = {True: [], False: []}
+    by_kind: dict[bool, list[CrowdJobs]] = {True: [], False: []}
     [drawn] = contest.samples
     assert isinstance(drawn.workload, Draws)
     whole: dict[int, Workload] = {}
@@ -76,8 +76,8 @@ def stretches(contest: Contest, means: StudySettings) -> list[CrowdJobs]:
         end = first + BUDGET[means.scale]
         jobs = Samples(workload.slice(begin, end), label=f"{drawn.label}, jobs {begin:,}-{end:,} of seed {seed}")
         queues = {job.queue for job in workload.jobs[first:end]}
-        found[len(queues) > 1].append(CrowdJobs(jobs, max(first - begin, 1)))
-    return found[True] or found[False]
+        by_kind[len(queues) > 1].append(CrowdJobs(jobs, max(first - begin, 1)))
+    return by_kind[True] or by_kind[False]
 
 
 def early(contest: Contest, means: StudySettings) -> Runs:

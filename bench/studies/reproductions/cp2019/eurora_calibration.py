@@ -147,8 +147,8 @@ def fit(
     """
     best, least = habits, np.inf
     for _ in range(rounds):
-        found = [reached(jobs, seed, habits, dispatcher) for seed in seeds]
-        means = {key: float(np.mean([figures[key] for figures in found])) for key in TARGETS}
+        samples = [reached(jobs, seed, habits, dispatcher) for seed in seeds]
+        means = {key: float(np.mean([figures[key] for figures in samples])) for key in TARGETS}
         missed = sum(np.log(TARGETS[pair.target][0] / max(means[pair.target], 1e-9)) ** 2 for pair in PAIRS)
         tell(f"missed by {missed:.4f}: " + ", ".join(f"{pair.target} {means[pair.target]:.4g}" for pair in PAIRS))
         if missed < least:

@@ -208,19 +208,19 @@ def _mark(run: MeasuredRun, mark: int) -> str:
 
 def _over_jobs(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:
     """Return each name's run with the most jobs, on the original machine."""
-    found: dict[str, MeasuredRun] = {}
+    longest: dict[str, MeasuredRun] = {}
     for run in runs:
-        if run.nodes == NODES and len(run.marks) > 1 and (run.name not in found or run.jobs > found[run.name].jobs):
-            found[run.name] = run
-    return list(found.values())
+        if run.nodes == NODES and len(run.marks) > 1 and (run.name not in longest or run.jobs > longest[run.name].jobs):
+            longest[run.name] = run
+    return list(longest.values())
 
 
 def _over_nodes(runs: Sequence[MeasuredRun]) -> dict[str, list[MeasuredRun]]:
     """Return the runs that differ only in nodes, by name and jobs."""
-    found: dict[tuple[str, int, int], list[MeasuredRun]] = {}
+    curves: dict[tuple[str, int, int], list[MeasuredRun]] = {}
     for run in sorted(runs, key=lambda run: run.nodes):
-        found.setdefault((run.name, run.jobs, run.seed), []).append(run)
-    return {name: curve for (name, _, _), curve in found.items() if len({run.nodes for run in curve}) > 1}
+        curves.setdefault((run.name, run.jobs, run.seed), []).append(run)
+    return {name: curve for (name, _, _), curve in curves.items() if len({run.nodes for run in curve}) > 1}
 
 
 def picture(runs: Sequence[MeasuredRun], kind: str) -> bytes:

@@ -20,12 +20,12 @@ PLAIN = ("FCFS-W", "EASY-W")
 _TOLERANCE = 1.05
 
 
-def accuracy_claims(found: Values) -> tuple[Claim, ...]:
+def accuracy_claims(values: Values) -> tuple[Claim, ...]:
     """Return the claims about the predictors (section 5)."""
     error = "mean absolute error, min"
     near = "within 0.75-1.25, %"
-    wall = found["walltime"]
-    guess = found["heuristic"]
+    wall = values["walltime"]
+    guess = values["heuristic"]
     return (
         less(
             "The heuristic errs less than the walltime",
@@ -90,7 +90,7 @@ def early_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
 
 def class_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
     """Return claims about medium and long jobs (figure 4). Others are about the utilization, which it does not show."""
-    found: list[Claim] = []
+    claims: list[Claim] = []
     for family in [family for family in ("PCP", "HCP") if f"{family}1-W" in values]:
         for letter in "RD":
             mine = f"{family}3-{letter}"
@@ -99,7 +99,7 @@ def class_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
                 text = f"{mine} does not penalise {kind} jobs: wait at most 5% above {base}"
                 pair = _pair(values, f"wait_{kind}", mine, base)
                 claim = less(text, *pair, "not penalised", factor=_TOLERANCE)
-                found += given([claim], conditions.of(mine, base))
+                claims += given([claim], conditions.of(mine, base))
     each = {label: metrics["utilization"] for label, metrics in values.items() if label not in PLAIN}
     ordered = sorted(each, key=lambda label: float(np.mean(each[label])))
     least, most = ordered[0], ordered[-1]
@@ -107,7 +107,7 @@ def class_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
     text = "The utilization is alike: the highest at most 5% above the lowest"
     pair = (f"{most}, %", percent[most]), (f"{least}, %", percent[least])
     alike = less(text, *pair, "no major differences", factor=_TOLERANCE)
-    return (*found, *given([alike], conditions.of(least, most)))
+    return (*claims, *given([alike], conditions.of(least, most)))
 
 
 #: Published columns of Table 2 by label. Dispatching time (ms), prediction and simulation time (s), average intervals,
@@ -144,12 +144,12 @@ def size_claims(values: Values, conditions: Conditions, *, with_zero: bool = Fal
     cuts = [(mine, base, "simulation time, s") for mine, base in _CUTS[:3]]
     columns = ("dispatching time, ms", "intervals", "requested resources")
     cuts += [(mine, base, column) for column in columns for mine, base in _CUTS]
-    found: list[Claim] = []
+    claims: list[Claim] = []
     for mine, base, column in cuts:
         if (base == "HCP") != with_zero or not {mine, base} <= values.keys():
             continue
-        found += given([_cut(values, mine, base, column)], conditions.of(mine, base))
-    return tuple(found)
+        claims += given([_cut(values, mine, base, column)], conditions.of(mine, base))
+    return tuple(claims)
 
 
 def _cut(values: Values, mine: str, base: str, column: str) -> Claim:

@@ -34,7 +34,7 @@ def fig2(means: StudySettings) -> StudyOutcome:
 def fig3(means: StudySettings) -> StudyOutcome:
     """Return slowdown and wait of the versions of HCP and of others. HCP as printed runs under a budget."""
     contest = runs.eurora(means)
-    found = _quality(contest, runs.HCPS, (_ALL,), hcp_claims, means)
+    outcome = _quality(contest, runs.HCPS, (_ALL,), hcp_claims, means)
     others = runs.varied(contest, VARIANTS, means)
     first = crowds.early(contest, means)
     values = _values(first, (_ALL,))
@@ -43,11 +43,11 @@ def fig3(means: StudySettings) -> StudyOutcome:
     rows = _rows(_values(others, (_ALL,)) | named, (_ALL,))
     del values[crowds.AS_PRINTED]
     note = "Rows with a budget are of its jobs. FCFS, EASY and lookahead are not in the paper."
-    claims = (*found.claims, *early_claims(values, conditions))
+    claims = (*outcome.claims, *early_claims(values, conditions))
     return replace(
-        found,
-        notes=(*found.notes, crowds.note(means.scale, len(first["HCP"])), note),
-        rows=(*found.rows, *rows),
+        outcome,
+        notes=(*outcome.notes, crowds.note(means.scale, len(first["HCP"])), note),
+        rows=(*outcome.rows, *rows),
         claims=claims,
     )
 
@@ -55,12 +55,12 @@ def fig3(means: StudySettings) -> StudyOutcome:
 def fig4(means: StudySettings) -> StudyOutcome:
     """Return slowdown and wait of medium and long jobs. The utilization is included."""
     labels = tuple(dict.fromkeys((*runs.in_time(runs.PCPS, means), *runs.HCPS)))
-    found = _quality(runs.eurora(means), labels, (_MEDIUM, _LONG), class_claims, means, use=True)
+    outcome = _quality(runs.eurora(means), labels, (_MEDIUM, _LONG), class_claims, means, use=True)
     limits = (
         "Medium jobs run for 1-5 h, long ones for more. Not penalised: at most 5% above version 1 with requested "
         "times. Utilization alike: within 5%."
     )
-    return replace(found, notes=(*found.notes, limits))
+    return replace(outcome, notes=(*outcome.notes, limits))
 
 
 def on_hpc2n(means: StudySettings) -> StudyOutcome:
@@ -71,8 +71,8 @@ def on_hpc2n(means: StudySettings) -> StudyOutcome:
         shares = {"walltime": values["HCP3-W"], "heuristic": values["HCP3-D"]}
         return (*accuracy_claims(shares), *pcp_claims(values, conditions), *hcp_claims(values, conditions))
 
-    found = _quality(runs.hpc2n(means), labels, (_ALL,), claims, means)
-    return replace(found, notes=runs.hpc2n_notes(means), parameters=(), runs=str(len(runs.hpc2n_firsts(means))))
+    outcome = _quality(runs.hpc2n(means), labels, (_ALL,), claims, means)
+    return replace(outcome, notes=runs.hpc2n_notes(means), parameters=(), runs=str(len(runs.hpc2n_firsts(means))))
 
 
 def _quality(
@@ -84,10 +84,10 @@ def _quality(
     *,
     use: bool = False,
 ) -> StudyOutcome:
-    found = contest.results(labels, means)
-    values = _values(found, classes)
+    results = contest.results(labels, means)
+    values = _values(results, classes)
     guessed, requested = ("PCP3-D", "HCP3-D", "FAST-D"), ("PCP1-W", "HCP1-W", "FAST-W")
-    first, second = (next(found[label] for label in each if label in found) for each in (guessed, requested))
+    first, second = (next(results[label] for label in each if label in results) for each in (guessed, requested))
     conditions = conditions_of(first, second, contest.nodes, contest.named)
     rows = _rows(values, classes)
     if use:
@@ -140,23 +140,23 @@ def _bars(values: Values, classes: Sequence[Class]) -> Drawing:
     return Drawing("bars", bars)
 
 
-def _values(found: runs.Runs, classes: Sequence[Class]) -> Values:
-    return {label: _measured(parts, classes) for label, parts in found.items()}
+def _values(results: runs.Runs, classes: Sequence[Class]) -> Values:
+    return {label: _measured(parts, classes) for label, parts in results.items()}
 
 
 def _measured(parts: Sequence[SimulatedPart], classes: Sequence[Class]) -> dict[str, list[float]]:
     """Return each part's metrics, and how well its run times were predicted. NaN where a class has no jobs."""
-    found: dict[str, list[float]] = {"utilization": []}
+    metrics: dict[str, list[float]] = {"utilization": []}
     for part in parts:
-        found["utilization"].append(part.utilization)
+        metrics["utilization"].append(part.utilization)
         for metric, value in accuracy(*real_and_predicted(part.jobs)).items():
-            found.setdefault(metric, []).append(value)
+            metrics.setdefault(metric, []).append(value)
         jobs = job_metrics(part.jobs)
         for suffix, _, low, high in classes:
             chosen = jobs[(jobs["run"] >= low) & (jobs["run"] < high)]
             for metric in _HEADERS:
                 values = chosen[metric].to_numpy(dtype=float)
                 mean, spread = (float(values.mean()), float(values.std())) if len(values) else (np.nan, np.nan)
-                found.setdefault(metric + suffix, []).append(mean)
-                found.setdefault(f"{metric}_deviation{suffix}", []).append(spread)
-    return found
+                metrics.setdefault(metric + suffix, []).append(mean)
+                metrics.setdefault(f"{metric}_deviation{suffix}", []).append(spread)
+    return metrics

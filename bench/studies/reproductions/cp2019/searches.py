@@ -40,13 +40,13 @@ def searches(means: StudySettings) -> StudyOutcome:
         for label in LABELS
         for system, options in SYSTEMS.items()
     }
-    found = dict(zip(pairs, contest.simulated(list(pairs.values()), means), strict=True))
+    results = dict(zip(pairs, contest.simulated(list(pairs.values()), means), strict=True))
     first = [with_options(contest.spec("HCP"), each) for each in (*list(SYSTEMS.values())[:-1], _FIRST_LISTS)]
     stretches = crowds.stretches(contest, means)
     early = zip(*(stretch.simulated(first, means) for stretch in stretches), strict=True)
-    found |= {("HCP", system): list(parts) for system, parts in zip(SYSTEMS, early, strict=True)}
+    results |= {("HCP", system): list(parts) for system, parts in zip(SYSTEMS, early, strict=True)}
     values = {
-        place: {metric: _measured(parts, metric) for metric in (_SLOWDOWN, _WAIT)} for place, parts in found.items()
+        place: {metric: _measured(parts, metric) for metric in (_SLOWDOWN, _WAIT)} for place, parts in results.items()
     }
     data: dict[str, list[float | str]] = {"panel": [], "subject": [], "value": [], "deviation": []}
     for (label, system), each in values.items():
@@ -65,7 +65,7 @@ def searches(means: StudySettings) -> StudyOutcome:
     sizes = f"Here there are {len(means.draws(DRAWS))} draws, and {JOBS[means.scale]} jobs of each are measured."
     return StudyOutcome(
         (*runs.notes(means)[1:], crowds.note(means.scale, len(stretches)), sizes, note),
-        tuple(_rows(found, values)),
+        tuple(_rows(results, values)),
         tuple(_claims(values)),
         Drawing("bars", data),
         runs=str(len(means.draws(DRAWS))),
@@ -99,9 +99,9 @@ _Place = tuple[str, str]
 
 
 def _rows(
-    found: dict[_Place, list[SimulatedPart]], values: dict[_Place, dict[str, list[float]]]
+    results: dict[_Place, list[SimulatedPart]], values: dict[_Place, dict[str, list[float]]]
 ) -> Iterator[ComparedFigure]:
-    for (label, system), parts in found.items():
+    for (label, system), parts in results.items():
         subject = f"{label}, {system}"
         yield row(subject, _SLOWDOWN, values[label, system][_SLOWDOWN], digits=1)
         yield row(subject, _WAIT, values[label, system][_WAIT])

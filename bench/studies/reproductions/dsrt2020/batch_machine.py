@@ -58,17 +58,17 @@ _SLOWDOWN = "batch_bounded_slowdown_mean"
 
 def policies(means: StudySettings) -> StudyOutcome:
     """Return delay of on-demand jobs and loss of batch jobs, per policy."""
-    found = {name: [result.summary() for result in results] for name, results in _results(means).items()}
-    return replace(judged(found, _notes(means), list(found)[-2]), runs=str(len(_seeds(means))))
+    summaries = {name: [result.summary() for result in results] for name, results in _results(means).items()}
+    return replace(judged(summaries, _notes(means), list(summaries)[-2]), runs=str(len(_seeds(means))))
 
 
 def judged(
-    found: Summaries, notes: tuple[str, ...], apart: str, parameters: tuple[Parameter, ...] = ()
+    summaries: Summaries, notes: tuple[str, ...], apart: str, parameters: tuple[Parameter, ...] = ()
 ) -> StudyOutcome:
     """Return numbers, figure and claims from each policy's summaries. `apart` is that of nodes set apart."""
     rows: list[ComparedFigure] = []
     points: dict[str, list[str | float]] = {"subject": [], "x": [], "y": []}
-    for name, each in found.items():
+    for name, each in summaries.items():
         for metric, (key, factor, digits) in _METRICS.items():
             rows.append(row(name, metric, [factor * summary[key] for summary in each], digits=digits))
         points["subject"] += [name] * len(each)
@@ -77,7 +77,7 @@ def judged(
     drawing = Drawing(
         "points", points, "node-hours lost by batch jobs", "mean delay of on-demand jobs (min)", log_y=True
     )
-    return StudyOutcome(notes, tuple(rows), tuple(_claims(found, apart)), drawing, parameters=parameters)
+    return StudyOutcome(notes, tuple(rows), tuple(_claims(summaries, apart)), drawing, parameters=parameters)
 
 
 def _specs(scale: Scale) -> dict[str, str]:
@@ -109,13 +109,13 @@ def by_name(
 ) -> dict[str, list[Result]]:
     """Return the results of named dispatchers, one per sample."""
     settings = [(each, spec, "walltime") for spec in specs.values() for each in samples]
-    found = [result for [result] in simulate_all(settings, means, lambda result: result)]
-    return {name: found[place * len(samples) : (place + 1) * len(samples)] for place, name in enumerate(specs)}
+    results = [result for [result] in simulate_all(settings, means, lambda result: result)]
+    return {name: results[place * len(samples) : (place + 1) * len(samples)] for place, name in enumerate(specs)}
 
 
-def _claims(found: Summaries, apart: str) -> list[Claim]:
+def _claims(summaries: Summaries, apart: str) -> list[Claim]:
     def named(policy: str, key: str) -> tuple[str, list[float]]:
-        return policy, [summary[key] for summary in found[policy]]
+        return policy, [summary[key] for summary in summaries[policy]]
 
     return [
         less(

@@ -63,21 +63,21 @@ def _times(jobs: int, means: StudySettings) -> StudyOutcome:
     seeds = means.draws(_SEEDS)
     limit = _LIMITS[means.scale]
     drawn = [tuple(scenario(jobs, seed)) for seed in seeds]
-    found = {nodes: [_response(means, each, nodes, limit) for each in drawn] for nodes in NODES}
+    by_nodes = {nodes: [_response(means, each, nodes, limit) for each in drawn] for nodes in NODES}
     real = [tuple(each) for each in recorded_scenarios(jobs, len(seeds))] if jobs in _RECORDED else []
     log = {nodes: [_response(means, each, nodes, limit) for each in real] for nodes in NODES if real}
     claims = (
-        _agreement({**found, **{-nodes: each for nodes, each in log.items()}}),
-        *_speed(found),
-        *_against_backtracking(jobs, found),
+        _agreement({**by_nodes, **{-nodes: each for nodes, each in log.items()}}),
+        *_speed(by_nodes),
+        *_against_backtracking(jobs, by_nodes),
     )
     notes = (_note(seeds, str(jobs)), *_TIMES)
-    rows = [*_rows(jobs, found), *_rows(jobs, log, "log, ")]
+    rows = [*_rows(jobs, by_nodes), *_rows(jobs, log, "log, ")]
     return StudyOutcome(
         notes,
         tuple(rows),
         claims,
-        _figure(found),
+        _figure(by_nodes),
         parameters=parameters(seeds) if jobs == JOBS[0] and means.control is None else (),
         runs=str(len(seeds)),
     )
@@ -90,21 +90,25 @@ def _measured(jobs: tuple[RunningJob, ...], nodes: int, limit: int) -> Response:
 
 def _response(means: StudySettings, jobs: tuple[RunningJob, ...], nodes: int, limit: int) -> Response:
     """Return the response of a scenario. A control replaces one approach by another."""
-    found = _measured(jobs, nodes, limit)
+    response = _measured(jobs, nodes, limit)
     if means.broken("plan"):
-        same = found.agree and found.best == found.greedy
-        return replace(found, plan_ms=found.greedy_ms[-1], best=found.greedy, agree=same)
+        same = response.agree and response.best == response.greedy
+        return replace(response, plan_ms=response.greedy_ms[-1], best=response.greedy, agree=same)
     if means.broken("victims"):
         best = _random_losses(jobs, nodes)
-        return replace(found, best=best, agree=best == found.best)
+        return replace(response, best=best, agree=best == response.best)
     if means.broken("search"):
-        return replace(found, plan_ms=sum(found.backtracking_ms))
-    return replace(found, greedy_ms=[found.plan_ms] * len(found.greedy_ms)) if means.broken("greedy") else found
+        return replace(response, plan_ms=sum(response.backtracking_ms))
+    return (
+        replace(response, greedy_ms=[response.plan_ms] * len(response.greedy_ms))
+        if means.broken("greedy")
+        else response
+    )
 
 
-def _rows(jobs: int, found: _Responses, where: str = "") -> list[ComparedFigure]:
+def _rows(jobs: int, by_nodes: _Responses, where: str = "") -> list[ComparedFigure]:
     rows: list[ComparedFigure] = []
-    for nodes, each in found.items():
+    for nodes, each in by_nodes.items():
         subject = f"{where}K = {nodes:,}"
         timed = partial(row, subject, digits=3, timed=True)
         rows += [
@@ -121,24 +125,24 @@ def _rows(jobs: int, found: _Responses, where: str = "") -> list[ComparedFigure]
     return rows
 
 
-def _ratios(found: Sequence[Response]) -> list[float]:
-    return [sum(response.backtracking_ms) / response.plan_ms for response in found]
+def _ratios(responses: Sequence[Response]) -> list[float]:
+    return [sum(response.backtracking_ms) / response.plan_ms for response in responses]
 
 
-def _agreement(found: _Responses) -> Claim:
-    each = [response for responses in found.values() for response in responses]
+def _agreement(by_nodes: _Responses) -> Claim:
+    each = [response for responses in by_nodes.values() for response in responses]
     ended = sum(not response.complete for response in each)
     evidence = f"{sum(one.agree for one in each)} of {len(each)} agree at every deadline" + (
         f", {ended} as far as they were searched" if ended else ""
     )
     alike = all(response.agree for response in each)
-    holds = alike if len(each) >= LEAST * len(found) and not (alike and ended) else None
+    holds = alike if len(each) >= LEAST * len(by_nodes) and not (alike and ended) else None
     return Claim("plan and backtracking find the same loss and time", holds, evidence)
 
 
-def _speed(found: _Responses) -> tuple[Claim, ...]:
+def _speed(by_nodes: _Responses) -> tuple[Claim, ...]:
     """Return the paper's claims on the plan and on greedy. Each scenario uses the K where the claim is least true."""
-    each = list(zip(*found.values(), strict=True))
+    each = list(zip(*by_nodes.values(), strict=True))
     whole = [max(response.plan_ms for response in same) for same in each]
     close = [max(same, key=lambda response: response.greedy_ms[-1] / response.plan_ms) for same in each]
     constant = "the response time of the plan is constant in the deadline"
@@ -162,9 +166,9 @@ def _speed(found: _Responses) -> tuple[Claim, ...]:
     )
 
 
-def _against_backtracking(jobs: int, found: _Responses) -> tuple[Claim, ...]:
-    few, many = ([sum(response.backtracking_ms) for response in found[nodes]] for nodes in (NODES[0], NODES[-1]))
-    plans = [[response.plan_ms for response in found[nodes]] for nodes in (NODES[0], NODES[-1])]
+def _against_backtracking(jobs: int, by_nodes: _Responses) -> tuple[Claim, ...]:
+    few, many = ([sum(response.backtracking_ms) for response in by_nodes[nodes]] for nodes in (NODES[0], NODES[-1]))
+    plans = [[response.plan_ms for response in by_nodes[nodes]] for nodes in (NODES[0], NODES[-1])]
     if jobs == JOBS[0]:
         text = "with 12 jobs and K = 512 backtracking is faster than the plan"
         return (less(text, ("backtracking", few), ("plan", plans[0]), "it is", timed=True),)
@@ -177,13 +181,13 @@ def _against_backtracking(jobs: int, found: _Responses) -> tuple[Claim, ...]:
     )
     if jobs != JOBS[-1]:
         return (slower,)
-    most = max(ratio for responses in found.values() for ratio in _ratios(responses))
+    most = max(ratio for responses in by_nodes.values() for ratio in _ratios(responses))
     holds = None if len(many) < LEAST else most >= _ORDERS / 10**0.5
     evidence = f"at most {short(most)} times; the paper: up to five orders of magnitude"
     return slower, Claim("the plan is up to 10^5 times faster than backtracking", holds, evidence, timed=True)
 
 
-def _figure(found: _Responses) -> Drawing:
+def _figure(by_nodes: _Responses) -> Drawing:
     """Return response time up to each deadline, one panel per K."""
     curves: dict[str, Callable[[Response], Floats]] = {
         "plan": lambda response: np.full(len(DEADLINES), response.plan_ms),
@@ -191,7 +195,7 @@ def _figure(found: _Responses) -> Drawing:
         "backtracking": lambda response: np.cumsum(response.backtracking_ms),
     }
     data = _columns()
-    for nodes, each in found.items():
+    for nodes, each in by_nodes.items():
         for name, values in curves.items():
             _add(data, f"K = {nodes:,}", name, [values(response) for response in each])
     return Drawing("lines", data, "deadline (min)", "response time (ms)", log_y=True)
@@ -255,9 +259,9 @@ def _losses(running: Mapping[int, Sequence[Sequence[RunningJob]]]) -> tuple[_Los
     quick: dict[tuple[int, int], Floats] = {}
     for (jobs, each), nodes in product(running.items(), NODES):
         made = [plan(one, nodes, HORIZON, MINUTE) for one in each]
-        found = [greedy_by_deadline(one, nodes, DEADLINES, MINUTE) for one in each]
+        evictions = [greedy_by_deadline(one, nodes, DEADLINES, MINUTE) for one in each]
         best[jobs, nodes] = np.array([[plans[end].loss for end in DEADLINES] for plans in made])
-        quick[jobs, nodes] = np.array([[eviction.loss for eviction in one] for one in found])
+        quick[jobs, nodes] = np.array([[eviction.loss for eviction in one] for one in evictions])
     return best, quick
 
 

@@ -90,7 +90,7 @@ def occupancy(workload: Workload, shuffled: bool = False) -> Occupancy:
     return Occupancy(times, np.diff(times, append=times[-1:]), *counted)
 
 
-def moments(found: Occupancy, jobs: int, nodes: int | None = None, least: int = 1) -> list[int]:
+def moments(usage: Occupancy, jobs: int, nodes: int | None = None, least: int = 1) -> list[int]:
     """Return the moments at which this many jobs used this many nodes. None of the jobs was expendable.
 
     Each moment is the middle of a time between two events. Each set of jobs counts once. The paper's scenarios are such
@@ -98,7 +98,7 @@ def moments(found: Occupancy, jobs: int, nodes: int | None = None, least: int = 
 
     Parameters
     ----------
-    found
+    usage
         Of the trace.
     jobs
         How many ran.
@@ -107,9 +107,9 @@ def moments(found: Occupancy, jobs: int, nodes: int | None = None, least: int = 
     least
         Seconds for which just these jobs ran, at least.
     """
-    nodes = found.most_common() if nodes is None else nodes
-    good = (found.jobs == jobs) & (found.nodes == nodes) & (found.expendable == 0) & (found.lasts >= least)
-    middles: list[int] = (found.times[good] + found.lasts[good] // 2).tolist()
+    nodes = usage.most_common() if nodes is None else nodes
+    good = (usage.jobs == jobs) & (usage.nodes == nodes) & (usage.expendable == 0) & (usage.lasts >= least)
+    middles: list[int] = (usage.times[good] + usage.lasts[good] // 2).tolist()
     return middles
 
 
@@ -133,15 +133,15 @@ def trace() -> Workload:
 
 def recorded_scenarios(jobs: int, count: int) -> list[list[RunningJob]]:
     """Return up to `count` disjoint moments of this many jobs on the most common number of nodes. They are in order."""
-    found: list[list[RunningJob]] = []
+    scenarios: list[list[RunningJob]] = []
     seen: set[str] = set()
     for instant in moments(occupancy(trace()), jobs):
         running = scenario_at(trace(), instant).running()
         names = {job.id for job in running}
-        if len(found) < count and seen.isdisjoint(names):
-            found.append(running)
+        if len(scenarios) < count and seen.isdisjoint(names):
+            scenarios.append(running)
             seen |= names
-    return found
+    return scenarios
 
 
 def fig1(means: StudySettings) -> StudyOutcome:
@@ -218,7 +218,7 @@ def _described(workload: Workload) -> dict[str, float]:
     runtime, walltime, submit = (values[batch] for values in (columns.runtime, columns.walltime, columns.submit))
     machine = workload.machine
     total = machine.nodes if machine.nodes > 1 else int(machine.capacity[0, machine.primary])
-    found = {
+    figures = {
         "jobs a day": len(nodes) / (np.ptp(submit) / DAY),
         "jobs under 30 min, %": 100 * np.mean(runtime < HOUR / 2),
     }
@@ -227,31 +227,31 @@ def _described(workload: Workload) -> dict[str, float]:
         ("run time, h", runtime / HOUR, 1),
         ("request, h", walltime / HOUR, 1),
     ):
-        found |= {f"{name}, {100 * q:.0f}th percentile": float(np.quantile(values, q)) / unit for q in _QUANTILES}
-    found["run time / request, median, %"] = 100 * float(np.median(runtime / walltime))
-    found["jobs that run past their request, %"] = 100 * float(np.mean(runtime > walltime))
-    found["offered load, %"] = 100 * float((runtime * nodes).sum()) / (total * float(np.ptp(submit)))
-    return found
+        figures |= {f"{name}, {100 * q:.0f}th percentile": float(np.quantile(values, q)) / unit for q in _QUANTILES}
+    figures["run time / request, median, %"] = 100 * float(np.median(runtime / walltime))
+    figures["jobs that run past their request, %"] = 100 * float(np.mean(runtime > walltime))
+    figures["offered load, %"] = 100 * float((runtime * nodes).sum()) / (total * float(np.ptp(submit)))
+    return figures
 
 
 def recorded(jobs: int, means: StudySettings) -> StudyOutcome:
     """Return the jobs that run at the moments of this many jobs. Figures 2 to 4."""
     log = occupancy(trace(), means.broken("sizes"))
-    found = moments(log, jobs, NODES)
+    times = moments(log, jobs, NODES)
     lasting = len(moments(log, jobs, NODES, least=_LASTS))
     note = (
-        f"Moments of the trace with {jobs} jobs on 4,352 nodes, none of them of less than half an hour: {len(found)}. "
+        f"Moments of the trace with {jobs} jobs on 4,352 nodes, none of them of less than half an hour: {len(times)}. "
         f"Each set of jobs counts once, however short it ran together; {lasting} for {_LASTS // 60} min or more."
     )
-    count = ComparedFigure("trace", "moments", float(len(found)))
-    if not found:
+    count = ComparedFigure("trace", "moments", float(len(times)))
+    if not times:
         claim = Claim(f"the trace has a moment of {jobs} jobs on 4,352 nodes", False, "none; the paper, of 2019: one")
         return StudyOutcome((NOTE, note), (count,), tuple(elsewhere([claim], YEAR)))
-    spans = [spans_at(trace(), instant) for instant in found]
+    spans = [spans_at(trace(), instant) for instant in times]
     place = int(np.argmax([_together(each) for each in spans]))
     chosen = spans[place]
     claim = Claim(
-        f"the trace has a moment of {jobs} jobs on 4,352 nodes", True, f"{len(found)}; the paper: one is shown"
+        f"the trace has a moment of {jobs} jobs on 4,352 nodes", True, f"{len(times)}; the paper: one is shown"
     )
     begins = chosen[:, 0].max()
     ends = chosen[:, 1].min()

@@ -36,7 +36,7 @@ _OFTEN = 12.0
 
 def recorded_months(means: StudySettings) -> StudyOutcome:
     """Return the delay of on-demand jobs and the loss of batch jobs. Per policy, month by month."""
-    found = _summaries(_simulated(_SPECS, OnDemand(), means))
+    summaries = _summaries(_simulated(_SPECS, OnDemand(), means))
     months, days = _MONTHS[means.scale]
     notes = (
         f"Not in the paper, which decides at one moment: here the decisions are carried out on {months} disjoint "
@@ -47,15 +47,15 @@ def recorded_months(means: StudySettings) -> StudyOutcome:
         "the trace; waits are the simulation's.",
         "Own ends: a job that is predicted, by its request, to end within the deadline is left to do so.",
     )
-    outcome = judged(found, notes, _APART, () if means.control else _parameters(found, means))
-    return replace(outcome, claims=(*outcome.claims, *_own_ends(found)), runs=f"{months} months")
+    outcome = judged(summaries, notes, _APART, () if means.control else _parameters(summaries, means))
+    return replace(outcome, claims=(*outcome.claims, *_own_ends(summaries)), runs=f"{months} months")
 
 
-def _own_ends(found: Summaries) -> tuple[Claim, ...]:
+def _own_ends(summaries: Summaries) -> tuple[Claim, ...]:
     """Return the value of relying on jobs predicted to end by themselves."""
 
     def named(policy: str, key: str) -> tuple[str, list[float]]:
-        return policy, [summary[key] for summary in found[policy]]
+        return policy, [summary[key] for summary in summaries[policy]]
 
     return tuple(
         less(f"{PLAN} {text} where it relies on own ends", named(_ENDS, key), named(PLAN, key))
@@ -63,7 +63,7 @@ def _own_ends(found: Summaries) -> tuple[Claim, ...]:
     )
 
 
-def _parameters(found: Summaries, means: StudySettings) -> tuple[Parameter, ...]:
+def _parameters(by_policy: Summaries, means: StudySettings) -> tuple[Parameter, ...]:
     """Return parameters that are not the paper's. The metric is the least loss with other values."""
     usual = OnDemand()
     plan = {"least loss": _SPECS["least loss"]}
@@ -72,7 +72,7 @@ def _parameters(found: Summaries, means: StudySettings) -> tuple[Parameter, ...]
         summaries = _summaries(_simulated(plan, added, means))["least loss"]
         return short(float(np.mean([summary["lost_node_hours"] for summary in summaries])))
 
-    chosen = short(float(np.mean([summary["lost_node_hours"] for summary in found["least loss"]])))
+    chosen = short(float(np.mean([summary["lost_node_hours"] for summary in by_policy["least loss"]])))
     restarts = "; ".join(
         f"{seconds} s: {chosen if seconds == usual.restart else lost(OnDemand(restart=seconds))}"
         for seconds in (0, 120, 600)
@@ -106,10 +106,10 @@ def starvation(means: StudySettings) -> StudyOutcome:
     data: dict[str, list[object]] = {name: [] for name in ("panel", "subject", "x", "value", "low", "high")}
     for place, (most, each) in enumerate(measured.items()):
         for metric in each[0]:
-            found = row(f"most={most}", metric, [values[metric] for values in each], digits=1)
-            rows.append(found)
-            low, high = (found.measured if edge is None else edge for edge in (found.low, found.high))
-            point = (metric, "least loss", place, found.measured, low, high)
+            figure = row(f"most={most}", metric, [values[metric] for values in each], digits=1)
+            rows.append(figure)
+            low, high = (figure.measured if edge is None else edge for edge in (figure.low, figure.high))
+            point = (metric, "least loss", place, figure.measured, low, high)
             for column, value in zip(data.values(), point, strict=True):
                 column.append(value)
     drawing = Drawing("lines", data, "most", x_ticks=_MOST)
@@ -171,14 +171,14 @@ def _months(scale: Scale, added: OnDemand, seed: int) -> tuple[Samples[Workload]
     submit = trace().columns.submit
     edges = np.searchsorted(submit, submit[0] + np.arange(months + 1) * 30 * DAY)
     ends = np.searchsorted(submit, submit[edges[:-1]] + days * DAY)
-    found = []
+    samples = []
     for month, (begin, end) in enumerate(zip(edges[:-1].tolist(), np.minimum(ends, edges[1:]).tolist(), strict=True)):
         part = with_on_demand(
             trace().slice(begin, end),
             OnDemand(added.rate, added.deadline, added.restart, added.writes, month + 100 * seed),
         )
-        found.append(Samples(part, jitter=0, overrun="run", label=f"theta-2022, month {month + 1}"))
-    return tuple(found)
+        samples.append(Samples(part, jitter=0, overrun="run", label=f"theta-2022, month {month + 1}"))
+    return tuple(samples)
 
 
 def _simulated(specs: Mapping[str, str], added: OnDemand, means: StudySettings) -> dict[str, list[Result]]:

@@ -31,9 +31,9 @@ def table1(means: StudySettings) -> StudyOutcome:
         discrete = discretize(law, 0.0, 20.0 * HOUR, n)
         used = 0.0 if means.broken("rate") else rate
         plain = [float(law.ppf(0.9)), 20.0 * HOUR]
-        found = evaluate(plain, discrete, used) if means.broken("search") else optimal_sequence(discrete, used)
-        hours = [value / HOUR for value in found.values.tolist()]
-        rows += _requests(label, hours, published, found.expected_makespan)
+        sequence = evaluate(plain, discrete, used) if means.broken("search") else optimal_sequence(discrete, used)
+        hours = [value / HOUR for value in sequence.values.tolist()]
+        rows += _requests(label, hours, published, sequence.expected_makespan)
         same = [_truncated(value, digits) for value, digits in zip(hours, published, strict=False)] == list(published)
         evidence = f"{', '.join(f'{value:.4f}' for value in hours)}; the paper: {', '.join(published)}"
         text = f"{label} requests the published sequence, truncated to its digits"
@@ -48,11 +48,11 @@ def table1(means: StudySettings) -> StudyOutcome:
 def _requests(label: str, hours: list[float], published: tuple[str, ...], makespan: float) -> list[ComparedFigure]:
     known = [float(value) for value in published]
     pairs = zip(hours, [*known, *[None] * (len(hours) - len(known))], strict=False)
-    found = [
+    figures = [
         ComparedFigure(f"{label}, request {rank}", "hours", value, published, digits=4)
         for rank, (value, published) in enumerate(pairs, 1)
     ]
-    return [*found, ComparedFigure(f"{label}, expected makespan", "hours", makespan / HOUR, digits=4)]
+    return [*figures, ComparedFigure(f"{label}, expected makespan", "hours", makespan / HOUR, digits=4)]
 
 
 def _truncated(value: float, like: str) -> str:

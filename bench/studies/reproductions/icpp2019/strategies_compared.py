@@ -172,9 +172,9 @@ def simulate(
     places = [(name, jobs, contender) for name, (jobs, several) in settings.items() for contender in several]
     drawn = {jobs: Samples(jobs, seeds, overrun="kill", label=jobs.spec) for _, jobs, _ in places}
     asked = [(drawn[jobs], contender.dispatcher, "walltime") for _, jobs, contender in places]
-    found = simulate_all(asked, means, measure, ("jobs", "attempts"))
+    measures = simulate_all(asked, means, measure, ("jobs", "attempts"))
     values: dict[str, dict[str, Measured]] = {name: {} for name in settings}
-    for (name, _, contender), each in zip(places, found, strict=True):
+    for (name, _, contender), each in zip(places, measures, strict=True):
         values[name][contender.label] = {metric: [metrics[metric] for metrics in each] for metric in each[0]}
     return values
 
@@ -204,14 +204,14 @@ def better(
 
 def pair_over(settings: Sequence[Mapping[str, Measured]], metric: str, named: str, other: str) -> Pair:
     """Return two contenders, each with its mean over several settings per seed."""
-    found = [(name, average([each[name] for each in settings], metric)) for name in (named, other)]
-    return found[0], found[1]
+    pairs = [(name, average([each[name] for each in settings], metric)) for name in (named, other)]
+    return pairs[0], pairs[1]
 
 
 def average(measured: Sequence[Measured], metric: str) -> list[float]:
     """Return the mean over several settings, one for each seed."""
-    found: list[float] = np.mean([metrics[metric] for metrics in measured], axis=0).tolist()
-    return found
+    means: list[float] = np.mean([metrics[metric] for metrics in measured], axis=0).tolist()
+    return means
 
 
 def rows(values: Mapping[str, Mapping[str, Measured]], metrics: Sequence[str]) -> tuple[ComparedFigure, ...]:
@@ -252,8 +252,8 @@ def _add(
     values: Floats | Sequence[float],
     x: float | None = None,
 ) -> None:
-    found = row(subject, panel, list(values))
-    numbers = {"value": found.measured, "low": found.low, "high": found.high}
+    figure = row(subject, panel, list(values))
+    numbers = {"value": figure.measured, "low": figure.low, "high": figure.high}
     place: dict[str, float | str] = {"panel": panel, "subject": subject} | ({} if x is None else {"x": x})
     for name, known in place.items():
         data.setdefault(name, []).append(known)

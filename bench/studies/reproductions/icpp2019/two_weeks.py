@@ -105,13 +105,13 @@ def _notes(seeds: int, size: int) -> tuple[str, ...]:
 
 def reserved_hours() -> dict[str, tuple[int, float, float]]:
     """Return submissions and hours reserved under HPC and at best. They cover the applications with a law."""
-    found = {}
+    by_application = {}
     for name, (count, hours) in LARGE.items():
         law = frozen_law("truncnorm", hours)
         low, high = law.support()
         best = optimal_sequence(discretize(law, low, high, 200)).expected_makespan
-        found[name] = count, high / HOUR, best / HOUR
-    return found
+        by_application[name] = count, high / HOUR, best / HOUR
+    return by_application
 
 
 def derivable() -> ComparedFigure:
@@ -127,7 +127,7 @@ def derivable() -> ComparedFigure:
 
 def log_statistics(drawn: list[Workload]) -> tuple[ComparedFigure, ...]:
     """Return Table 2's values of the log, beside the generated jobs."""
-    found: dict[str, list[float]] = {name: [] for name in _LOG}
+    figures: dict[str, list[float]] = {name: [] for name in _LOG}
     for workload in drawn:
         jobs = workload.jobs
         nodes = np.array([job.nodes for job in jobs])
@@ -143,10 +143,10 @@ def log_statistics(drawn: list[Workload]) -> tuple[ComparedFigure, ...]:
             work[small].sum() / (NODES * SPAN / HOUR),
         )
         for name, number in zip(_LOG, numbers, strict=True):
-            found[name].append(float(number))
+            figures[name].append(float(number))
     return tuple(
         ComparedFigure("generated jobs beside the log", name, float(np.mean(values)), _LOG[name], digits=2)
-        for name, values in found.items()
+        for name, values in figures.items()
     )
 
 

@@ -19,7 +19,7 @@ from .pattern_claims import (
     utilization_claims,
 )
 from .pattern_surface import hybrid_parameters, parameters, surface
-from .patterns import FAILURES, RESERVED, STRETCH, UTILIZATION, WAIT, WINDOW, Found
+from .patterns import FAILURES, RESERVED, STRETCH, UTILIZATION, WAIT, WINDOW, PatternResults
 from .workload_figures import RUNS as WORKLOADS
 
 #: Mean estimation ratios in the tables. The drawing and its CSV have all.
@@ -46,22 +46,22 @@ def _by_pattern(
     means: StudySettings,
     metrics: Sequence[str],
     printed: Mapping[str, tuple[float, float]],
-    claims: Callable[[Found], tuple[Claim, ...]],
+    claims: Callable[[PatternResults], tuple[Claim, ...]],
 ) -> StudyOutcome:
     """Return the outcome of a figure, drawn from its first metric. `printed` are ranges over all patterns."""
-    found = runs.measured(tuple(runs.PATTERNS), runs.DISPATCHERS, means)
-    rows = (*_rows(found, metrics), *_ranges(found, metrics[0], printed))
-    drawing = _drawing(found, metrics[0], runs.PATTERNS)
+    results = runs.measured(tuple(runs.PATTERNS), runs.DISPATCHERS, means)
+    rows = (*_rows(results, metrics), *_ranges(results, metrics[0], printed))
+    drawing = _drawing(results, metrics[0], runs.PATTERNS)
     notes = (*runs.notes(means), _BEYOND)
     varied = () if means.control else parameters(metrics[0], means)
-    return StudyOutcome(notes, rows, claims(found), drawing, (), varied, runs.runs_of(means))
+    return StudyOutcome(notes, rows, claims(results), drawing, (), varied, runs.runs_of(means))
 
 
 def fig12(means: StudySettings) -> StudyOutcome:
     """Return utilization and average stretch of the hybrid beside RBS."""
-    found = runs.measured((runs.MIX,), runs.HYBRIDS, means, runs.MIXED)
-    rows = _rows(found, (UTILIZATION, STRETCH, RESERVED, FAILURES))
-    panels = [_drawing(found, metric, {runs.MIX: metric}, failures=False).data for metric in (UTILIZATION, STRETCH)]
+    results = runs.measured((runs.MIX,), runs.HYBRIDS, means, runs.MIXED)
+    rows = _rows(results, (UTILIZATION, STRETCH, RESERVED, FAILURES))
+    panels = [_drawing(results, metric, {runs.MIX: metric}, failures=False).data for metric in (UTILIZATION, STRETCH)]
     data = {name: [*panels[0][name], *panels[1][name]] for name in panels[0]}
     note = (
         "300 jobs of one node and 30 of half the machine. The paper says no more of the wide jobs; their run times are "
@@ -71,18 +71,18 @@ def fig12(means: StudySettings) -> StudyOutcome:
         f"machine is not that of figures 8 and 9: {runs.MIXED}, a load near 1. All wide jobs come in every other of "
         f"{runs.PHASES} phases, so that both modes have something to do."
     )
-    conditions = tuple(hybrid_conditions(found).values())
+    conditions = tuple(hybrid_conditions(results).values())
     drawing = Drawing("lines", data, _AXIS)
     notes = (*runs.notes(means), note)
     varied = () if means.control else hybrid_parameters(means)
-    return StudyOutcome(notes, tuple(rows), hybrid_claims(found), drawing, conditions, varied, runs.runs_of(means))
+    return StudyOutcome(notes, tuple(rows), hybrid_claims(results), drawing, conditions, varied, runs.runs_of(means))
 
 
-def _ranges(found: Found, metric: str, published: Mapping[str, tuple[float, float]]) -> list[ComparedFigure]:
+def _ranges(results: PatternResults, metric: str, published: Mapping[str, tuple[float, float]]) -> list[ComparedFigure]:
     """Return the least and the most mean over all patterns and ratios."""
     rows = []
     for label, known in published.items():
-        each = [metrics[metric] for (_, named, _), metrics in found.items() if named == label]
+        each = [metrics[metric] for (_, named, _), metrics in results.items() if named == label]
         ordered = sorted(each, key=sum)
         for subject, values, printed in zip(
             ("least of all", "most of all"), (ordered[0], ordered[-1]), known, strict=True
@@ -91,7 +91,7 @@ def _ranges(found: Found, metric: str, published: Mapping[str, tuple[float, floa
     return rows
 
 
-def _rows(found: Found, metrics: Sequence[str]) -> list[ComparedFigure]:
+def _rows(results: PatternResults, metrics: Sequence[str]) -> list[ComparedFigure]:
     """Return the numbers at some ratios. Failures are only those of RBS."""
     return [
         row(
@@ -101,14 +101,14 @@ def _rows(found: Found, metrics: Sequence[str]) -> list[ComparedFigure]:
             digits=int(metric != FAILURES),
         )
         for metric in metrics
-        for (pattern, label, ratio), metrics in found.items()
+        for (pattern, label, ratio), metrics in results.items()
         if ratio in _SHOWN and (metric != FAILURES or label in RBS)
     ]
 
 
-def _drawing(found: Found, metric: str, panels: Mapping[str, str], failures: bool = True) -> Drawing:
+def _drawing(results: PatternResults, metric: str, panels: Mapping[str, str], failures: bool = True) -> Drawing:
     data: dict[str, list[object]] = {name: [] for name in ("panel", "subject", "x", "value", "low", "high", "counted")}
-    for (pattern, label, ratio), metrics in found.items():
+    for (pattern, label, ratio), metrics in results.items():
         drawn = [(label, metric, False)] + [("failures of RBS", FAILURES, True)] * (failures and label == "RBS")
         for subject, name, bars in drawn:
             mean = row("", "", metrics[name])

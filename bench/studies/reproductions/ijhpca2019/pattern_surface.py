@@ -23,8 +23,8 @@ from .patterns import (
     UTILIZATION,
     WAIT,
     WINDOW,
-    Found,
     MachineParameters,
+    PatternResults,
     measured,
 )
 
@@ -55,9 +55,9 @@ def surface(means: StudySettings) -> StudyOutcome:
     """Return figures 8 and 9 on other machines."""
     rows: list[ComparedFigure] = []
     for point in _POINTS[means.scale]:
-        found = measured(tuple(PATTERNS), _PAPER, means, point, _RATIOS, _SEEDS[means.scale])
+        results = measured(tuple(PATTERNS), _PAPER, means, point, _RATIOS, _SEEDS[means.scale])
         mark = " (chosen)" if point == CHOSEN else ""
-        read = {**_read(found), **_judged(found)}
+        read = {**_read(results), **_judged(results)}
         rows += [row(f"{point}{mark}", metric, [value], digits=1) for metric, value in read.items()]
     note = (
         f"Mean estimation ratios {_RATIOS[0]}, {_RATIOS[1]} and {_RATIOS[2]}, the ends of the paper's and that of real "
@@ -70,11 +70,11 @@ def surface(means: StudySettings) -> StudyOutcome:
     return StudyOutcome((note,), tuple(rows), ())
 
 
-def _read(found: Found) -> Mapping[str, float]:
+def _read(results: PatternResults) -> Mapping[str, float]:
     """Return what the paper prints, of one machine."""
 
     def of(metric: str, *labels: str) -> dict[tuple[str, str, float], float]:
-        return {key: float(np.mean(values[metric])) for key, values in found.items() if key[1] in labels}
+        return {key: float(np.mean(values[metric])) for key, values in results.items() if key[1] in labels}
 
     def mean(metric: str, *labels: str) -> float:
         return float(np.mean(list(of(metric, *labels).values())))
@@ -108,9 +108,9 @@ def _read(found: Found) -> Mapping[str, float]:
     }
 
 
-def _judged(found: Found) -> Mapping[str, float]:
+def _judged(results: PatternResults) -> Mapping[str, float]:
     """Return how the counting claims of figures 8 and 9 are judged on one machine."""
-    tested = [claim for claim in (*utilization_claims(found), *stretch_claims(found)) if claim.counts]
+    tested = [claim for claim in (*utilization_claims(results), *stretch_claims(results)) if claim.counts]
     verdicts = {"that hold": True, "that do not hold": False, "not decided": None}
     return {
         f"claims {text}, of {len(tested)}": sum(claim.holds is verdict for claim in tested)
@@ -126,11 +126,11 @@ def parameters(metric: str, means: StudySettings) -> tuple[Parameter, ...]:
     """
 
     def rbs(spec: str, pattern: str = "a", ratio: float = _RATIOS[-1], **drawn: Any) -> str:
-        found = measured((pattern,), {"RBS": spec}, means, ratios=(ratio,), seeds=_SEEDS[means.scale], **drawn)
-        return short(float(np.mean(found[pattern, "RBS", ratio][metric])))
+        results = measured((pattern,), {"RBS": spec}, means, ratios=(ratio,), seeds=_SEEDS[means.scale], **drawn)
+        return short(float(np.mean(results[pattern, "RBS", ratio][metric])))
 
-    def told(found: Mapping[Any, str], pattern: str = "a", ratio: float = _RATIOS[-1]) -> str:
-        each = "; ".join(f"{value}: {of_it}" for value, of_it in found.items())
+    def told(effects: Mapping[Any, str], pattern: str = "a", ratio: float = _RATIOS[-1]) -> str:
+        each = "; ".join(f"{value}: {of_it}" for value, of_it in effects.items())
         return f"{metric} of RBS, ({pattern}), ratio {ratio}: {each}"
 
     def varied(name: str, *values: object, pattern: str = "a", ratio: float = _RATIOS[-1]) -> str:
@@ -175,8 +175,8 @@ def hybrid_parameters(means: StudySettings) -> tuple[Parameter, ...]:
     """
 
     def stretch(spec: str, point: MachineParameters = MIXED, **drawn: Any) -> str:
-        found = measured((MIX,), {spec: spec}, means, point, (_REAL,), _SEEDS[means.scale], **drawn)
-        return short(float(np.mean(found[MIX, spec, _REAL][STRETCH])))
+        results = measured((MIX,), {spec: spec}, means, point, (_REAL,), _SEEDS[means.scale], **drawn)
+        return short(float(np.mean(results[MIX, spec, _REAL][STRETCH])))
 
     def both(point: MachineParameters = MIXED, **drawn: Any) -> str:
         return f"{stretch('hybrid', point, **drawn)} and {stretch('rbs', point, **drawn)}"

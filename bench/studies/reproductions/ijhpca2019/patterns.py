@@ -78,7 +78,7 @@ CHOSEN = MachineParameters(150, 54.0)
 MIXED = MachineParameters(40, 1920.0)
 PHASES = 8
 #: Pattern, label and mean estimation ratio to metric to value per run.
-Found = dict[tuple[str, str, float], dict[str, list[float]]]
+PatternResults = dict[tuple[str, str, float], dict[str, list[float]]]
 
 
 def grid(scale: Scale) -> tuple[float, ...]:
@@ -94,7 +94,7 @@ def measured(
     ratios: Sequence[float] | None = None,
     seeds: int | None = None,
     **drawn: Any,
-) -> Found:
+) -> PatternResults:
     """Return the measurements of each pattern, dispatcher and mean estimation ratio.
 
     `ratios` and `seeds` default to those of the scale. `drawn` holds further options of the generator.

@@ -37,8 +37,8 @@ def run_times() -> Mapping[str, FloatArray]:
 @cache
 def memory() -> FloatArray:
     """Return the memory of a run of SLANT. Hours since its start and GB, shape (samples, 2)."""
-    found: FloatArray = np.loadtxt(fetch("slant-memory"), delimiter=",", ndmin=2) / (_HOUR, _GB)
-    return found
+    samples: FloatArray = np.loadtxt(fetch("slant-memory"), delimiter=",", ndmin=2) / (_HOUR, _GB)
+    return samples
 
 
 def run_by_run(reason: str, claims: tuple[Claim, ...]) -> StudyOutcome:
@@ -87,24 +87,24 @@ def over_time(reason: str, claims: tuple[Claim, ...]) -> StudyOutcome:
 def accuracy(reason: str, claims: tuple[Claim, ...]) -> StudyOutcome:
     """Return how often the next run time falls into the most frequent range so far. By number of ranges."""
     data: dict[str, list[Any]] = {name: [] for name in ("panel", "subject", "x", "value", "low", "high")}
-    found: dict[str, list[float]] = {}
+    by_workflow: dict[str, list[float]] = {}
     for name, hours in run_times().items():
-        found[name] = [predicted_share(hours, number) for number in _RANGES]
-        for number, share in zip(_RANGES, found[name], strict=True):
+        by_workflow[name] = [predicted_share(hours, number) for number in _RANGES]
+        for number, share in zip(_RANGES, by_workflow[name], strict=True):
             point = ("right range, %", name, number, 100 * share, 100 * share, 100 * share)
             for column, value in zip(data.values(), point, strict=True):
                 column.append(value)
     rows = [
         ComparedFigure(name, f"right range of {number}, %", 100 * share, digits=1)
-        for name, shares in found.items()
+        for name, shares in by_workflow.items()
         for number, share in zip(_RANGES, shares, strict=True)
     ]
     falls = Claim(
         "Ours: on the public run times the fewer ranges, the more often the right one is predicted",
-        all(fewer >= more for shares in found.values() for fewer, more in pairwise(shares)),
+        all(fewer >= more for shares in by_workflow.values() for fewer, more in pairwise(shares)),
         "; ".join(
             f"{name} {100 * shares[0]:.0f}% of 2, {100 * shares[-1]:.0f}% of {_RANGES[-1]}"
-            for name, shares in found.items()
+            for name, shares in by_workflow.items()
         ),
     )
     note = f"Ranges are equally wide; predicted is the one that most of the runs before were in, from run {_KNOWN} on."

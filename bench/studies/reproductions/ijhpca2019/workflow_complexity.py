@@ -41,8 +41,8 @@ def run(means: StudySettings) -> StudyOutcome:
     logs = means.draws(_LOGS)
     shuffled = means.broken("sizes")
     fits = {model: [_fitted(model.log(seed), shuffled) for seed in logs] for model in TABLE1}
-    rows = [line for model, found in fits.items() for line in _rows(model, found)]
-    printed = [calibrated(_printed(model, found)) for model, found in fits.items() if model.printed]
+    rows = [line for model, model_fits in fits.items() for line in _rows(model, model_fits)]
+    printed = [calibrated(_printed(model, model_fits)) for model, model_fits in fits.items() if model.printed]
     sorts = [_fitted(quicksort_runs(seed), shuffled) for seed in logs]
     claims = (*printed, _never_lost(fits), calibrated(_explained(fits)), _quicksort(sorts))
     return StudyOutcome(
@@ -96,8 +96,8 @@ def _rows(model: WorkflowModel, fits: Sequence[ComplexityFit]) -> Iterator[Compa
     correlations = [fit.pearson if name == CONSTANT else fit.of(name).correlation for fit in fits]
     yield row(subject, "correlation", [abs(correlation) for correlation in correlations], model.correlation, 2)
     yield row(subject, "MSE", [fit.of(name).mse for fit in fits], model.mse, 2 if model.mse < 100 else 0)
-    for metric, found in (("smallest MSE", _smallest), ("named", _named), ("kept", _kept)):
-        yield row(subject, f"{metric}, %", [100.0 * found(fit, name) for fit in fits])
+    for metric, test in (("smallest MSE", _smallest), ("named", _named), ("kept", _kept)):
+        yield row(subject, f"{metric}, %", [100.0 * test(fit, name) for fit in fits])
 
 
 def _smallest(fit: ComplexityFit, name: str) -> bool:
@@ -112,11 +112,11 @@ def _kept(fit: ComplexityFit, name: str) -> bool:
     return name in fit.tied
 
 
-def _most(text: str, found: Sequence[bool], evidence: str = "", share: float = 0.5) -> Claim:
+def _most(text: str, verdicts: Sequence[bool], evidence: str = "", share: float = 0.5) -> Claim:
     """Return the claim that something holds in more than a share of logs. The share must lie outside the interval."""
-    low, high = mean_interval(np.asarray(found, dtype=float))
-    decided = len(found) >= LEAST and not low <= share <= high
-    return Claim(text, low > share if decided else None, f"{100 * np.mean(found):.0f}% of the logs{evidence}")
+    low, high = mean_interval(np.asarray(verdicts, dtype=float))
+    decided = len(verdicts) >= LEAST and not low <= share <= high
+    return Claim(text, low > share if decided else None, f"{100 * np.mean(verdicts):.0f}% of the logs{evidence}")
 
 
 def _printed(model: WorkflowModel, fits: Sequence[ComplexityFit]) -> Claim:
@@ -131,7 +131,7 @@ def _printed(model: WorkflowModel, fits: Sequence[ComplexityFit]) -> Claim:
 
 
 def _never_lost(fits: Mapping[WorkflowModel, Sequence[ComplexityFit]]) -> Claim:
-    kept = {model.name: [_kept(fit, _class(model)) for fit in found] for model, found in fits.items()}
+    kept = {model.name: [_kept(fit, _class(model)) for fit in model_fits] for model, model_fits in fits.items()}
     worst = min(kept, key=lambda name: float(np.mean(kept[name])))
     text = f"The class of a log is kept in at least {100 * _EXPECTED:.0f}% of the logs, of each workflow"
     return _most(text, kept[worst], f" of {worst}, the least", _EXPECTED)
@@ -140,7 +140,10 @@ def _never_lost(fits: Mapping[WorkflowModel, Sequence[ComplexityFit]]) -> Claim:
 def _explained(fits: Mapping[WorkflowModel, Sequence[ComplexityFit]]) -> Claim:
     """Return the claim that the workflows with printed correlations are predictable."""
     right = [
-        all((found[index].correlation > EXPLAINS) == (model.correlation > EXPLAINS) for model, found in fits.items())
+        all(
+            (model_fits[index].correlation > EXPLAINS) == (model.correlation > EXPLAINS)
+            for model, model_fits in fits.items()
+        )
         for index in range(len(fits[TABLE1[0]]))
     ]
     names = ", ".join(model.name for model in fits if model.correlation > EXPLAINS)

@@ -146,11 +146,13 @@ def _decided(samples: Sequence[object], holds: bool) -> bool | None:
     return bool(holds) if len(samples) >= LEAST else None
 
 
-def _share(text: str, share: float, found: Sequence[float]) -> Claim:
+def _share(text: str, share: float, percentages: Sequence[float]) -> Claim:
     """Return the claim that a percentage equals another. It may differ by three standard errors of the mean."""
-    mean = float(np.mean(found))
-    error = float(np.std(found)) / np.sqrt(len(found))
-    return Claim(text, _decided(found, abs(mean - share) <= 3 * error + 0.5), f"{mean:.1f}%; the paper: {share:g}%")
+    mean = float(np.mean(percentages))
+    error = float(np.std(percentages)) / np.sqrt(len(percentages))
+    return Claim(
+        text, _decided(percentages, abs(mean - share) <= 3 * error + 0.5), f"{mean:.1f}%; the paper: {share:g}%"
+    )
 
 
 def _histogram(curves: dict[str, FloatArray]) -> Drawing:

@@ -30,13 +30,13 @@ _CHANGES = "changes of mind a chooser"
 def bushel(means: StudySettings) -> StudyOutcome:
     """Return turnaround, efficiency and predictions by share of choosers, load and dispatcher."""
     setting = SETTINGS[means.scale]
-    found = crowds(means)
-    table = _by_sample(found)
+    frame = crowds(means)
+    table = _by_sample(frame)
     conditions = {over: _differing(table, over) for over in OVER}
     claims = [claim for over in OVER for claim in given(_claims(table, over, setting), [conditions[over]])]
     rows = (*_rows(table, setting), *_by_workload(table, setting))
     samples = len(means.draws(samples_of()))
-    claims += given([promises(found)], [conditions["conservative"]])
+    claims += given([promises(frame)], [conditions["conservative"]])
     return StudyOutcome(
         _notes(setting, samples),
         rows,
@@ -48,16 +48,16 @@ def bushel(means: StudySettings) -> StudyOutcome:
     )
 
 
-def _by_sample(found: pd.DataFrame) -> pd.DataFrame:
+def _by_sample(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a row per sample, load, dispatcher and share. Jobs that choose alone give their mean."""
     keys = ["again", "over", "load", "share", "workload", "seed"]
-    return found.groupby(keys, sort=True).mean(numeric_only=True)
+    return frame.groupby(keys, sort=True).mean(numeric_only=True)
 
 
 def _values(table: pd.DataFrame, column: str, over: str, load: float, share: float, again: int = 0) -> pd.Series:
     """Return a value of each sample, by workload and seed. Samples without the share are left out."""
-    found: pd.Series = table[column].xs((again, over, load, share))
-    return found.dropna()
+    values: pd.Series = table[column].xs((again, over, load, share))
+    return values.dropna()
 
 
 def _ratio(values: pd.Series) -> Ratio:
@@ -98,9 +98,9 @@ def _efficiency(table: pd.DataFrame, over: str, load: float, under: str) -> Clai
     return less(f"The machine is less efficient where all choose{under}", _ratio(each[0] - each[1]), 1.0, "ratio")
 
 
-def promises(found: pd.DataFrame) -> Claim:
+def promises(frame: pd.DataFrame) -> Claim:
     """Return the claim that no chooser ends later than predicted under conservative. It holds at any load and share."""
-    rows = found[(found["over"] == "conservative") & (found["choosers"] > 0)]
+    rows = frame[(frame["over"] == "conservative") & (frame["choosers"] > 0)]
     late, asked = (float((rows["choosers"] * share).sum()) for share in (rows["late"], 1.0))
     holds = bool(late == 0) if asked >= LEAST else None
     text = "No chooser ends later than predicted under conservative"

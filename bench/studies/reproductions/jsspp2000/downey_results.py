@@ -45,32 +45,32 @@ _NOTES = (
 
 def cases_of(means: StudySettings) -> dict[str, pd.DataFrame]:
     """Return the cases by how their ranges were sampled."""
-    found = measured(tuple(_KINDS.values()), means)
-    return {name: found[found["kind"] == kind] for name, kind in _KINDS.items()}
+    frame = measured(tuple(_KINDS.values()), means)
+    return {name: frame[frame["kind"] == kind] for name, kind in _KINDS.items()}
 
 
 def table2(means: StudySettings) -> StudyOutcome:
     """Return turnaround and relative performance of all strategies. By log and over all."""
-    found = cases_of(means)
+    by_sampling = cases_of(means)
     rows, claims = list[ComparedFigure](), list[Claim]()
-    conditions = differing(found["literal"], tuple(CHOICES))
-    for name, cases in found.items():
+    conditions = differing(by_sampling["literal"], tuple(CHOICES))
+    for name, cases in by_sampling.items():
         rows += overall_rows(cases, name, _PUBLISHED)
         for log in PUBLIC:
             own = cases[cases["log"] == log]
             rows += overall_rows(own, f"{name}, {log}") if len(own) else []
         overall = _overall(cases, f": {name} ranges")
         claims += overall if name == "literal" else elsewhere(overall, f"{name} ranges")
-    agreement = [agreeing(cases) for cases in found.values()]
-    claims += promises(pd.concat(found.values()))
+    agreement = [agreeing(cases) for cases in by_sampling.values()]
+    claims += promises(pd.concat(by_sampling.values()))
     every = given(claims, [*conditions.values(), *agreement])
     return StudyOutcome(
         _NOTES,
         tuple(rows),
         every,
-        sizes_drawing(found["literal"], (USER, "SA-3", "SA-7", BEST)),
+        sizes_drawing(by_sampling["literal"], (USER, "SA-3", "SA-7", BEST)),
         (*conditions.values(), *agreement),
-        _parameters(found),
+        _parameters(by_sampling),
         cases_in_words(means),
     )
 
@@ -93,14 +93,14 @@ def _overall(cases: pd.DataFrame, which: str) -> Iterator[Claim]:
     yield by_construction(more(f"No choice beats the best{which}", ratio, 1.0, "ratio", "2.98 / 2.78"))
 
 
-def _parameters(found: Mapping[str, pd.DataFrame]) -> tuple[Parameter, ...]:
-    seven = {name: mean(gains(cases, "SA-7"), cases) for name, cases in found.items()}
+def _parameters(by_sampling: Mapping[str, pd.DataFrame]) -> tuple[Parameter, ...]:
+    seven = {name: mean(gains(cases, "SA-7"), cases) for name, cases in by_sampling.items()}
     shares = {
         name: f"{100 * float((cases['range'] < 7).mean()):.1f}% below 7, "
         f"{100 * float((cases['range'] == 7).mean()):.1f}% at 7"
-        for name, cases in found.items()
+        for name, cases in by_sampling.items()
     }
-    text = "; ".join(f"{name}: {shares[name]}, SA-7 {seven[name]}" for name in found)
+    text = "; ".join(f"{name}: {shares[name]}, SA-7 {seven[name]}" for name in by_sampling)
     return (
         Parameter("the range of choices of small jobs", "as printed", "the text; the share at 7 contradicts it", text),
         Parameter(
@@ -120,15 +120,15 @@ def _figure(column: str, label: str, judge: Judge, *, log_x: bool = False, only:
     """Return a function that makes a figure of the cases by a column."""
 
     def run(means: StudySettings) -> StudyOutcome:
-        found = cases_of(means)
+        by_sampling = cases_of(means)
         if only is not None and means.scale != "smoke":
-            found = {name: cases[cases["log"] == only] for name, cases in found.items()}
-        conditions = differing(found["literal"], tuple(CHOICES))
-        claims = given(judge(found["literal"]), conditions.values())
-        drawing = drawing_by(found, column, label, (USER, *STRATEGIES), log_x)
+            by_sampling = {name: cases[cases["log"] == only] for name, cases in by_sampling.items()}
+        conditions = differing(by_sampling["literal"], tuple(CHOICES))
+        claims = given(judge(by_sampling["literal"]), conditions.values())
+        drawing = drawing_by(by_sampling, column, label, (USER, *STRATEGIES), log_x)
         return StudyOutcome(
             _NOTES,
-            rows_by(found, column, ("SA-3", "SA-7")),
+            rows_by(by_sampling, column, ("SA-3", "SA-7")),
             claims,
             drawing,
             tuple(conditions.values()),

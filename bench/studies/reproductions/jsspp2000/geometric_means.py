@@ -43,8 +43,8 @@ class Ratio:
 
 def logarithms(cases: pd.DataFrame, strategy: str) -> Floats:
     """Return the logarithms of the turnarounds. A turnaround of 0 s counts as 1 s."""
-    found: Floats = np.log(np.maximum(cases[strategy].to_numpy(dtype=np.float64), 1.0))
-    return found
+    values: Floats = np.log(np.maximum(cases[strategy].to_numpy(dtype=np.float64), 1.0))
+    return values
 
 
 def gains(cases: pd.DataFrame, strategy: str, over: str = USER) -> Floats:
@@ -88,8 +88,8 @@ def resampled_means(sums: FloatArray, counts: FloatArray) -> Floats:
         Shape (2000,). Equal numbers of groups give the same samples.
     """
     drawn = np.random.default_rng(0).integers(0, len(sums), size=(_RESAMPLES, len(sums)))
-    found: Floats = sums[drawn].sum(axis=1) / np.maximum(counts[drawn].sum(axis=1), 1.0)
-    return found
+    means: Floats = sums[drawn].sum(axis=1) / np.maximum(counts[drawn].sum(axis=1), 1.0)
+    return means
 
 
 def less(text: str, ratio: Ratio, factor: float, what: str, published: str = "") -> Claim:

@@ -121,7 +121,7 @@ def samples_of() -> dict[Scale, int]:
 
 def _cells(setting: ChooserSetting, again: int, loaders: Loaders, means: StudySettings) -> list[tuple[str, Crowd]]:
     """Return the cells with the base dispatcher of each. Loader functions of the jobs are added to `loaders`."""
-    found = []
+    cells = []
     jobs, loads = (setting.waverers, setting.loads[-1:]) if again else (setting.jobs, setting.loads)
     for name in setting.workloads:
         for load in loads:
@@ -132,7 +132,7 @@ def _cells(setting: ChooserSetting, again: int, loaders: Loaders, means: StudySe
                 loaders[digest] = source
                 for over in OVER:
                     spec = (means.control or str)(f"sa:again={again},over={over}" if again else f"sa:over={over}")
-                    found.append(
+                    cells.append(
                         (
                             over,
                             Crowd(
@@ -151,7 +151,7 @@ def _cells(setting: ChooserSetting, again: int, loaders: Loaders, means: StudySe
                             ),
                         )
                     )
-    return found
+    return cells
 
 
 def sample(name: str, jobs: int, load: float, seed: int, count: int) -> Workload:
@@ -268,8 +268,8 @@ def _efficiency(result: Result, work: IntArray) -> float:
 
 def _turnaround(result: Result) -> FloatArray:
     """Return the logarithms of the turnarounds. A turnaround of 0 s counts as 1 s."""
-    found: FloatArray = np.log(np.maximum((result.jobs["end"] - result.jobs["submit"]).to_numpy(np.float64), 1.0))
-    return found
+    values: FloatArray = np.log(np.maximum((result.jobs["end"] - result.jobs["submit"]).to_numpy(np.float64), 1.0))
+    return values
 
 
 def _mean(values: FloatArray) -> float:

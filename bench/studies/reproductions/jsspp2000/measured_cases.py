@@ -50,9 +50,9 @@ Key = tuple[int, int]
 class TableCell(Cell):
     """A cell with a stored table."""
 
-    def files(self, found: pd.DataFrame) -> Files:
+    def files(self, table: pd.DataFrame) -> Files:
         """Return the table; nothing was timed."""
-        return {_TABLE: found.to_parquet(), TIMINGS: found[[]].to_parquet()}
+        return {_TABLE: table.to_parquet(), TIMINGS: table[[]].to_parquet()}
 
     def kept(self, store: Store) -> pd.DataFrame:
         """Return the stored table."""
@@ -96,8 +96,8 @@ def measured(kinds: Sequence[Kind], means: StudySettings) -> pd.DataFrame:
     loaders: Loaders = {}
     batches = [batch for kind in kinds for batch in _batches(kind, means, loaders)]
     store = finished(batches, loaders, means)
-    found = [batch.kept(store).assign(log=batch.workload, kind=batch.kind, seed=batch.seed) for batch in batches]
-    return _replaced(with_months(pd.concat(found, ignore_index=True)), means)
+    frames = [batch.kept(store).assign(log=batch.workload, kind=batch.kind, seed=batch.seed) for batch in batches]
+    return _replaced(with_months(pd.concat(frames, ignore_index=True)), means)
 
 
 def with_months(cases: pd.DataFrame) -> pd.DataFrame:
@@ -141,7 +141,7 @@ _DRAWS: dict[Scale, int] = {"smoke": 1, "brief": 1, "small": 1, "full": 1}
 
 def _batches(kind: Kind, means: StudySettings, loaders: Loaders) -> list[Batch]:
     """Return the simulations of a kind at a scale. Loader functions of the jobs are added to `loaders`."""
-    found, count = [], _CASES[kind][means.scale]
+    batches, count = [], _CASES[kind][means.scale]
     for log, head in [_SMOKE] if means.scale == "smoke" else [(log, None) for log in PUBLIC]:
         load = partial(_jobs, log, head)
         jobs = load()
@@ -149,8 +149,8 @@ def _batches(kind: Kind, means: StudySettings, loaders: Loaders) -> list[Batch]:
         for seed, begin in product(means.draws(_DRAWS), range(0, count, TOGETHER)):
             sample = log, len(jobs), jobs.digest(), None, _SEED + seed
             some = min(TOGETHER, count - begin)
-            found.append(Batch(*sample, "sa", "walltime", "kill", "batch", kind=kind, count=some, begin=begin))
-    return found
+            batches.append(Batch(*sample, "sa", "walltime", "kill", "batch", kind=kind, count=some, begin=begin))
+    return batches
 
 
 def _jobs(log: str, head: int | None) -> Workload:
@@ -282,8 +282,8 @@ def _by_dispatcher(workload: Workload, plans: Sequence[CasePlan], checked: int) 
         )
         asked.append(Branch(replace(job, shapes=shapes)))
         wanted.append(plan.took[plan.chosen[name]])
-    found = branches(workload, "sa", "walltime", asked, overrun="kill", stays=True)
-    same = [int(end.turnaround == seconds) for end, seconds in zip(found, wanted, strict=True)]
+    ends = branches(workload, "sa", "walltime", asked, overrun="kill", stays=True)
+    same = [int(end.turnaround == seconds) for end, seconds in zip(ends, wanted, strict=True)]
     return same + [-1] * (len(plans) - len(same))
 
 

@@ -69,16 +69,16 @@ def recorded(name: str, uncut: bool = False) -> Workload:
 
 def _number(workload: Workload, field: str) -> int:
     """Return a number from the header of a log."""
-    found = (line.partition(f"{field}:")[2] for line in workload.provenance.header if f"; {field}:" in line)
-    return int(next(found))
+    values = (line.partition(f"{field}:")[2] for line in workload.provenance.header if f"; {field}:" in line)
+    return int(next(values))
 
 
 def table1(means: StudySettings) -> StudyOutcome:
     """Return the machines and the months of the logs."""
-    found = {name: recorded(name, means.broken("months")) for name in PUBLIC}
+    workloads = {name: recorded(name, means.broken("months")) for name in PUBLIC}
     rows, claims = list[ComparedFigure](), list[Claim]()
     for name, log in LOGS.items():
-        workload = found.get(name)
+        workload = workloads.get(name)
         processors = None if workload is None else int(workload.machine.capacity[0, 0])
         jobs = None if workload is None else len(workload)
         rows += [

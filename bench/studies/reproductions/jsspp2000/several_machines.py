@@ -214,8 +214,8 @@ def _cases(means: StudySettings) -> pd.DataFrame:
                 )
             )
     store = finished(cells, loaders, means)
-    found = [cell.kept(store).assign(log=cell.workload, seed=cell.seed) for cell in cells]
-    cases = with_months(pd.concat(found, ignore_index=True))
+    frames = [cell.kept(store).assign(log=cell.workload, seed=cell.seed) for cell in cells]
+    cases = with_months(pd.concat(frames, ignore_index=True))
     return cases.assign(**{SEVERAL: cases[ONE]}) if means.broken("machines") else cases
 
 

@@ -100,10 +100,10 @@ def sizes_drawing(cases: pd.DataFrame, strategies: Sequence[str]) -> Drawing:
     return Drawing("steps", data, "processors asked for, logarithm to base 2", "cases, %")
 
 
-def rows_by(found: Mapping[str, pd.DataFrame], column: str, strategies: Sequence[str]) -> tuple[ComparedFigure, ...]:
+def rows_by(groups: Mapping[str, pd.DataFrame], column: str, strategies: Sequence[str]) -> tuple[ComparedFigure, ...]:
     """Return the boundaries of the parts, and each part's relative performance."""
     rows = []
-    for name, cases in found.items():
+    for name, cases in groups.items():
         for part in parts(cases, column) if len(cases) else []:
             subject = f"{name}, {short(float(part[column].min()))} to {short(float(part[column].max()))}"
             rows.append(ComparedFigure(subject, "cases, %", 100 * len(part) / len(cases), digits=1))
@@ -116,11 +116,11 @@ def rows_by(found: Mapping[str, pd.DataFrame], column: str, strategies: Sequence
 
 
 def drawing_by(
-    found: Mapping[str, pd.DataFrame], column: str, label: str, strategies: Sequence[str], log_x: bool
+    groups: Mapping[str, pd.DataFrame], column: str, label: str, strategies: Sequence[str], log_x: bool
 ) -> Drawing:
     """Draw turnaround and relative performance over the parts' medians."""
     data: dict[str, list[Any]] = {name: [] for name in ("panel", "subject", "x", "value", "low", "high")}
-    for name, cases in found.items():
+    for name, cases in groups.items():
         for panel, shown in ((TURNAROUND, strategies), (RELATIVE, strategies[1:])):
             for strategy in shown:
                 for part in parts(cases, column) if len(cases) else []:

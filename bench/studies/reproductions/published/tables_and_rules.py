@@ -84,8 +84,8 @@ def rlscheduler_values(means: StudySettings) -> StudyOutcome:
         f"{rlscheduler.RULES.paper}, Table V. Rules: `--conventions rlscheduler`, and its backfilling as the plug-in "
         "`sc20`. Ten windows of 1,024 jobs. The second trace of the Lublin model, with six values, is not at hand."
     ]
-    found = _files(_RLSCHEDULER[means.scale], notes)
-    values = [value for trace, path in found for value in rlscheduler.values(trace, path)]
+    files = _files(_RLSCHEDULER[means.scale], notes)
+    values = [value for trace, path in files for value in rlscheduler.values(trace, path)]
     rows = _rows(values, "bounded slowdown", 2)
     return StudyOutcome(tuple(notes), tuple(rows), tuple(claim_of(_ALL_MET, values)), runs="10 windows")
 
@@ -93,8 +93,8 @@ def rlscheduler_values(means: StudySettings) -> StudyOutcome:
 def hpcopt_values(means: StudySettings) -> StudyOutcome:
     """Make the table of HPCOpt again."""
     notes = [f"{hpcopt.RULES.paper}. Rules: `--conventions hpcopt`, and its backfilling as plug-ins."]
-    found = _files(_HPCOPT[means.scale], notes)
-    values = [value for trace, path in found for value in hpcopt.values(trace, path)]
+    files = _files(_HPCOPT[means.scale], notes)
+    values = [value for trace, path in files for value in hpcopt.values(trace, path)]
     rows = _rows(values, "mean wait, s", 0)
     return StudyOutcome(tuple(notes), tuple(rows), tuple(claim_of(_ALL_MET, values)), runs="1 trace each")
 
@@ -124,20 +124,20 @@ _Study = Callable[[str, Path], Iterator[Change]]
 def _studies(scale: Scale, notes: list[str]) -> Iterator[tuple[_Study, str, Path]]:
     """Yield what is changed, and on which trace."""
     rows = (("easy", "walltime"), ("easy-sjbf", "AVG2, doubling"))
-    found: dict[str, list[_Study]] = {
+    studies: dict[str, list[_Study]] = {
         "lublin-256": [lambda trace, path: one_rule.of_rlscheduler(trace, path, "F1"), one_rule.of_waits]
     }
     if scale == "brief":
-        found["kth-sp2"] = [lambda trace, path: one_rule.of_sc15(trace, path, rows[1:])]
+        studies["kth-sp2"] = [lambda trace, path: one_rule.of_sc15(trace, path, rows[1:])]
     if scale in ("small", "full"):
-        found["sdsc-sp2"] = [lambda trace, path: one_rule.of_rlscheduler(trace, path, "SJF")]
-        found["kth-sp2"] = [lambda trace, path: one_rule.of_sc15(trace, path, rows)]
-        found["ctc-sp2"] = [one_rule.of_hpcopt]
+        studies["sdsc-sp2"] = [lambda trace, path: one_rule.of_rlscheduler(trace, path, "SJF")]
+        studies["kth-sp2"] = [lambda trace, path: one_rule.of_sc15(trace, path, rows)]
+        studies["ctc-sp2"] = [one_rule.of_hpcopt]
     if scale == "full":
-        found["ctc-sp2"] += [lambda trace, path: one_rule.of_sc15(trace, path, rows)]
-        found["curie"] = [lambda trace, path: one_rule.of_sc15(trace, path, (("easy", "walltime"),))]
-    for trace, path in _files(found, notes):
-        for make in found[trace]:
+        studies["ctc-sp2"] += [lambda trace, path: one_rule.of_sc15(trace, path, rows)]
+        studies["curie"] = [lambda trace, path: one_rule.of_sc15(trace, path, (("easy", "walltime"),))]
+    for trace, path in _files(studies, notes):
+        for make in studies[trace]:
             yield make, trace, path
 
 
