@@ -4,7 +4,8 @@
 # make docs    build the site into docs/_build/html
 # make nightly the full counts of what make test has at its smallest scale; its two parts, each of at most 80 minutes on
 #              two cores, are make nightly-tests and make nightly-long
-# Each makes .venv first, if need be, and installs the project into it; byte code is made as modules are imported,
+# Each makes .venv first, if need be, and installs the project into it. Type checkers cannot follow its editable
+# installation, as the root of the clone is the package; they read the link hpcdispatch-stubs instead. Byte code is made as modules are imported,
 # whatever the environment says, or every process of the tests would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -23,6 +24,7 @@ PACKAGES := analysis api base bench cli dispatchers learn models predictors simu
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
+	@ln -sfn "$(CURDIR)" "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/hpcdispatch-stubs"
 	@touch $@
 
 demo: .venv/installed
