@@ -9,8 +9,10 @@ import pytest
 from notebooks import TUTORIALS, executed, printed
 
 from hpcdispatch import simulate
+from hpcdispatch.bench.campaigns.comparison_plots import ComparisonPlots
 from hpcdispatch.dispatchers import registry as dispatchers
 from hpcdispatch.predictors import registry as predictors
+from hpcdispatch.simulation.plots.result_plots import ResultPlots
 from hpcdispatch.workloads import GENERATORS
 from hpcdispatch.workloads.slurm_workload import SACCT_COLUMNS
 
@@ -37,6 +39,12 @@ def test_examples_print_what_they_say(page):
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def test_the_gallery_has_every_plot_with_its_picture():
+    text = (DOCS / "reference" / "gallery.md").read_text(encoding="utf-8")
+    plots = {name for name in (*vars(ResultPlots), *vars(ComparisonPlots)) if not name.startswith("_")}
+    assert set(re.findall(r"\.plot\.(\w+)\(", text)) == plots
 
 
 @pytest.mark.parametrize("name", [*dispatchers.names(), *predictors.names()])
