@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base import BoolArray, InputError, IntArray, check_whole
+from ..base.time_texts import seconds_of
 from .fitting_requests import fitting_requests, room_for
 from .job import REACT
 from .job_columns import Coded, JobColumns
@@ -19,7 +20,7 @@ GAP = 20 * 60
 UNKNOWN_USERS = ("", "-1")
 
 
-def closed_loop(workload: Workload, gap: int = GAP) -> Workload:
+def closed_loop(workload: Workload, gap: int | str = GAP) -> Workload:
     """Return the workload with users that react to the ends of their jobs.
 
     The recorded think time of a job is its submission minus the recorded end of the previous job of its user.
@@ -41,7 +42,7 @@ def closed_loop(workload: Workload, gap: int = GAP) -> Workload:
     workload
         The trace; it is not changed. Resample, shorten or shift it before.
     gap
-        Longest think time within a session, seconds.
+        Longest think time within a session: seconds, or text such as ``"20m"``.
 
     Raises
     ------
@@ -54,9 +55,11 @@ def closed_loop(workload: Workload, gap: int = GAP) -> Workload:
     scheduling", MASCOTS 2014.
     """
     try:
-        check_whole("closed_loop: gap, seconds,", gap, 0)
+        if not isinstance(gap, str):
+            check_whole("gap, seconds,", gap, 0)
+        gap = seconds_of(gap)
     except ValueError as error:
-        raise InputError(str(error)) from None
+        raise InputError(f"closed_loop: {error}") from None
     jobs = workload.columns
     if reacting(jobs).any():
         raise InputError("closed_loop: the users of this workload react already")

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from ...base import LONGEST, InputError, read_bounded, shown
 from ...base.checks import LARGEST, MOST_STEPS
 from ...base.printed import near_name
+from ...base.time_texts import seconds_of
 from ...simulation import Overrun, SameInstant
 from ...simulation.trimming import EXPECTED, NOTHING, Cut
 from ...workloads import OperatingConditions
@@ -57,6 +58,11 @@ def _cut(text: Any) -> Any:
     return Cut.parse(text)
 
 
+def _of_text(value: Any) -> Any:
+    """Return the seconds in a text such as ``1h30m``, and numbers as they are."""
+    return seconds_of(value) if isinstance(value, str) else value
+
+
 def _several(value: Any) -> Any:
     """Return a list, also for a single value without brackets."""
     return value if isinstance(value, list) else [value]
@@ -72,7 +78,8 @@ _Whole = Annotated[int, Field(ge=0, le=LONGEST)]
 _Positive = Annotated[int, Field(ge=1, le=LONGEST)]
 _NotEmpty = Annotated[str, Field(min_length=1)]
 _Texts = Annotated[list[_NotEmpty], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
-_Numbers = Annotated[list[_Whole], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
+_Seconds = Annotated[_Whole, BeforeValidator(_of_text)]
+_Durations = Annotated[list[_Seconds], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
 _Cut = Annotated[Cut, BeforeValidator(_cut)]
 _Instants = Annotated[list[SameInstant], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
 
@@ -115,7 +122,7 @@ class WorkloadTable(_Table):
     name: str = ""
     head: _Positive | None = None
     slice: Annotated[list[_Whole], Field(min_length=2, max_length=2), AfterValidator(_ascending)] | None = None
-    jitter: _Numbers | None = None
+    jitter: _Durations | None = None
     warm_up: _Cut | None = None
     cool_down: _Cut | None = None
     users: Users = "replay"
@@ -199,7 +206,7 @@ class CampaignTable(_Table):
     predictors: _Texts = ["walltime"]
     overrun: _Texts = ["run"]
     same_instant: _Instants = ["batch"]
-    jitter: _Numbers = [0]
+    jitter: _Durations = [0]
     warm_up: _Cut = NOTHING
     cool_down: _Cut = NOTHING
     seeds: Annotated[list[_Whole], BeforeValidator(_seeds), Field(min_length=1), AfterValidator(_distinct)] = [0]

@@ -22,6 +22,7 @@ from ...analysis.conclusions import Basis, Daily, conclusions, spread
 from ...base import InputError, check_choice, check_whole, distinct_labels, shown, time_text
 from ...base.checks import MOST_STEPS
 from ...base.facts import Facts
+from ...base.time_texts import seconds_of
 from ...base.unfinished_files import make_temporary
 from ...dispatchers import Dispatcher, create_dispatcher
 from ...predictors import Predictor
@@ -294,7 +295,7 @@ def compare(
     predictors: str | Predictor | Iterable[str | Predictor] = "walltime",
     *,
     seeds: int | str | Iterable[int] = 1,
-    jitter: int | None = None,
+    jitter: int | str | None = None,
     warm_up: str | Cut = NOTHING,
     cool_down: str | Cut = NOTHING,
     overrun: str | Overrun = "run",
@@ -327,8 +328,9 @@ def compare(
         ``"20-29"``. A workload is compared as it stands on one seed, and on :func:`~hpcdispatch.workloads.resample` of
         it for several or for named seeds. The seed also goes to the dispatcher.
     jitter
-        Largest shift of a submission, seconds. The seeds of a workload are then shifted copies of it, which show only
-        how chaotic a schedule is. The samples of a generator or a function are shifted in addition.
+        Largest shift of a submission: seconds, or text such as ``"1m"``. The seeds of a workload are then shifted
+        copies of it, which show only how chaotic a schedule is. The samples of a generator or a function are shifted
+        in addition.
     warm_up, cool_down
         Jobs at both ends by submission that all metrics leave out, such as ``"5%"``, ``"200 jobs"`` or ``"2d"``.
     overrun, same_instant
@@ -373,14 +375,14 @@ def compare(
     predictors = _several(predictors)
     labels = list(product(_labels(dispatchers, "dispatcher"), _labels(predictors, "predictor")))
     numbers, counted = seeds_of(seeds)
-    _check_jitter(jitter)
-    if isinstance(workload, Workload) and jitter is None and not (counted and len(numbers) == 1):
+    shift = _seconds_of_jitter(jitter)
+    if isinstance(workload, Workload) and shift is None and not (counted and len(numbers) == 1):
         workload = Resampled(workload)
     _check_users(users)
     samples: Samples[Any] = Samples(
         workload,
         numbers,
-        jitter,
+        shift,
         str(Overrun.parse(overrun)),
         same_instant,
         check_invariants,
@@ -453,11 +455,16 @@ def seeds_text(seeds: Sequence[int]) -> str:
     return listed if len(seeds) <= 10 else f"{listed}, ... ({len(seeds)})"
 
 
-def _check_jitter(jitter: int | None) -> None:
+def _seconds_of_jitter(jitter: int | str | None) -> int | None:
+    if jitter is None:
+        return None
     try:
-        check_whole("compare: jitter, seconds,", jitter or 0, 0)
+        if not isinstance(jitter, str):
+            check_whole("jitter, seconds,", jitter, 0)
+        return seconds_of(jitter)
     except ValueError as error:
-        raise InputError(str(error)) from None
+        what = "compare: jitter: " if isinstance(jitter, str) else "compare: "
+        raise InputError(f"{what}{error}") from None
 
 
 def _check_users(users: str) -> None:

@@ -195,8 +195,11 @@ def test_what_cannot_be_told():
         hd.closed_loop(made)
     with pytest.raises(InputError, match="apply closed_loop after it"):
         hd.resample(made, 1)
-    with pytest.raises(InputError, match="gap"):
+    with pytest.raises(InputError, match="closed_loop: gap, seconds, must be a whole number >= 0, got -1"):
         hd.closed_loop(trace, gap=-1)
+    with pytest.raises(InputError, match="closed_loop: expected a time such as"):
+        hd.closed_loop(trace, gap="soon")
+    assert hd.closed_loop(trace, gap="20m").digest() == hd.closed_loop(trace, gap=1200).digest()
     assert len(hd.closed_loop(Workload((Job("1", 5, 5, 5, user="a"),), Machine.pool(4)))) == 1
 
 

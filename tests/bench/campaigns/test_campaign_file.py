@@ -38,7 +38,7 @@ def test_what_is_left_out(tmp_path):
 
 def test_one_value_and_a_list_of_it_are_the_same(tmp_path):
     one = read_campaign(written(tmp_path, 'overrun = "kill"\njitter = 5\nseeds = 3\n' + GOOD))
-    several = read_campaign(written(tmp_path, 'overrun = ["kill"]\njitter = [5]\nseeds = [0, 1, 2]\n' + GOOD))
+    several = read_campaign(written(tmp_path, 'overrun = ["kill"]\njitter = ["5s"]\nseeds = [0, 1, 2]\n' + GOOD))
     assert one == several
 
 
@@ -79,6 +79,7 @@ def test_one_value_and_a_list_of_it_are_the_same(tmp_path):
         ("seeds = []\n", "", 1, "seeds: "),
         ("seeds = [1, 1]\n", "", 1, "seeds: 1 is given twice"),
         ("jitter = -1\n", "", 1, "jitter"),
+        ('jitter = "soon"\n', "", 1, "expected a time such as 90s"),
         (
             'predictors = ["walltime",\n"oracl"]\n',
             "",

@@ -93,7 +93,8 @@ def test_one_trace_is_judged_by_its_blocks():
 
 
 def test_seeds_are_jittered_copies_shared_by_all(workload):
-    found = compare(workload, ["easy", "fcfs"], ["walltime", "oracle"], seeds=2, jitter=300)
+    found = compare(workload, ["easy", "fcfs"], ["walltime", "oracle"], seeds=2, jitter="5m")
+    assert found.jitter == 300
     assert found.runs["seed"].tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
     for seed in (0, 1):
         sample = jitter(workload, 300, np.random.default_rng(seed))
@@ -212,7 +213,9 @@ def test_prints_nothing(workload, capfd):
         ({"seeds": [1, 1]}, "distinct seeds"),
         ({"warm_up": "95%", "cool_down": "10%"}, "expected jobs in between, got none of 80"),
         ({"warm_up": "soon"}, "warm_up: expected a share of the jobs such as 5%"),
-        ({"jitter": -1}, "jitter, seconds, must be a whole number >= 0, got -1"),
+        ({"jitter": -1}, "compare: jitter, seconds, must be a whole number >= 0, got -1"),
+        ({"jitter": 1.5}, "compare: jitter, seconds, must be a whole number >= 0, got 1.5"),
+        ({"jitter": "soon"}, "compare: jitter: expected a time such as 90s, .*, got 'soon'"),
         ({"workers": 0}, "workers must be >= 1, got 0"),
         ({"overrun": "stop"}, "expected one of run, kill, resubmit"),
     ],
