@@ -136,7 +136,8 @@ class Recorder:
         Unequal slots, which are units here, get one node each.
         """
         compact = compacting(workload.machine.nodes)
-        self.placements = [compact(nodes[placement]) for placement in self.placements]
+        if len(nodes) < workload.machine.nodes:  # Else all nodes keep their numbers.
+            self.placements = [compact(nodes[placement]) for placement in self.placements]
         slots = workload.columns.slots
         if any(slots.values):
             for row, order in enumerate(_columns(self.stays, STAY)["order"].tolist()):

@@ -417,21 +417,27 @@ def least_groups(
             gone += 1
         last = job
         while last < count and attempts.start[last] == now:
-            if attempts.end[last] > now:
-                _use(free, last, -1, attempts, rooms, labels)
             last += 1
+        # An attempt that starts alone is answered before its own amounts are taken.
+        alone = last == job + 1
+        if not alone:
+            for each in range(job, last):
+                if attempts.end[each] > now:
+                    _use(free, each, -1, attempts, rooms, labels)
         for each in range(job, last):
             if asked[each] == 0 or attempts.end[each] == now:
                 continue
             kind = attempts.kind[each]
-            _use(free, each, 1, attempts, rooms, labels)
+            if not alone:
+                _use(free, each, 1, attempts, rooms, labels)
             if counted:
                 sums[:groups] = rooms[kind]
             if not counted or asked[each] > 1:
                 for place in range(nodes):
                     fits[place] = _room_on(free[place], attempts.demand[kind])
                 _sum_groups(fits, labels, fits, False, sums)
-            _use(free, each, -1, attempts, rooms, labels)
+            if not alone:
+                _use(free, each, -1, attempts, rooms, labels)
             left = attempts.slots[each]
             needed = 0
             while left > 0 and needed < groups:
@@ -443,6 +449,8 @@ def least_groups(
                 sizes = packs[asked[each] : asked[each] + packs[asked[each] - 1]]
                 needed = 1 if gather_packed(fits, sizes, labels, sums, order, nodes) else max(needed, 2)
             least[each] = needed
+        if alone and attempts.end[job] > now:
+            _use(free, job, -1, attempts, rooms, labels)
         job = last
     return least
 
