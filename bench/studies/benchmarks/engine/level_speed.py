@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -30,7 +30,7 @@ from ..measurements import measured
 
 #: Nodes, and the sizes of groups.
 NODES = 1024
-LEVELS: Mapping[str, int] = {"rack": 32, "row": 256}
+LEVELS: Mapping[str, Any] = {"rack": 32, "row": 256}
 #: More decisions than any simulation here takes. With a budget the engine decides one by one.
 _ENGINE = Budget(decisions=10**12)
 JOBS, _SMALL = 10_000, 600
