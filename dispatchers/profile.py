@@ -317,6 +317,45 @@ class Profile(ProfileSearch):
         line = self._reach(self.now + int(max(asks.seconds.max(), asks.bound.max())), whole=self._book is not None)
         return fit_now(line.memory, asks.memory, self._rule)
 
+    def held_back(self, jobs: Sequence[Waiting]) -> tuple[BoolArray, list[Waiting]]:
+        """Return which jobs an amount of the whole machine holds back now, such as a licence, and who keep one.
+
+        Of the jobs that lack an amount, the first keeps it: a later job is held back, too, unless it ends by its
+        walltime before enough is free, by the predicted ends of running jobs, or leaves enough. Nodes do not count.
+
+        Parameters
+        ----------
+        jobs
+            Waiting jobs, in the order in which they come first.
+
+        Returns
+        -------
+        held, keepers
+            Shape (jobs,), and the first job that lacks each amount, in order.
+        """
+        shared = self._shared_amounts()
+        free = shared.free.copy()
+        for place, begin, _, missing in shared.steps(self.now + 1):
+            if begin <= self.now:
+                free[place] -= missing
+        need = shared.need_of_all(jobs)
+        lacks = (need > 0) & (need > free)
+        held: BoolArray = lacks.any(axis=1)
+        first = sorted({int(lacks[:, key].argmax()) for key in range(len(free)) if lacks[:, key].any()})
+        if first:
+            ends = np.array([self.now + job.job.walltime for job in jobs])
+            running = self._state.running.entries
+            released = shared.need_of_all(running)
+            for key in np.flatnonzero(lacks.any(axis=0)).tolist():
+                keeper, left, enough = int(lacks[:, key].argmax()), int(free[key]), self.now
+                for run, amount in zip(running, released[:, key].tolist(), strict=True):
+                    if left >= need[keeper, key]:
+                        break
+                    left, enough = left + amount, run.expected_end(self.now)
+                later = np.arange(len(jobs)) > keeper
+                held |= later & (need[:, key] > max(left - need[keeper, key], 0)) & (ends > enough)
+        return held, [jobs[place] for place in first]
+
     def free_until(
         self, job: Waiting, at: int | None = None, shape: int | None = None
     ) -> tuple[int | None, Placement] | None:

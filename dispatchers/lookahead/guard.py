@@ -10,7 +10,7 @@ from ...base import LONGEST
 from ...models.lookahead.taking_over import all_safe, safe_starts
 from ..fitting import amounts_of, sums_suffice
 from ..protocol import Action, Start, State, Wake, id_of
-from ..rule_book import closures_ahead
+from ..rule_book import closures_ahead, has_rules
 from ..space import space_of
 from .history import History
 
@@ -54,7 +54,7 @@ class Guard:
         * More than :data:`MOST_WAITING` jobs wait.
         * Jobs have several shapes.
         * Nodes differ or are shared.
-        * A part of the machine closes soon.
+        * A part of the machine closes soon, or the machine has licences, limits or power.
         * There are other actions than starts and timers.
         * The actions are impossible, so that the simulation reports them.
 
@@ -101,6 +101,9 @@ def _why_unchecked(state: State, history: History) -> str:
         return "jobs have several shapes"
     if not sums_suffice(state):
         return "nodes differ, or jobs share them"
+    rules = state.machine.rules
+    if rules.licences or rules.limits or rules.power is not None:
+        return "the machine has licences, limits or power"
     nodes = state.machine.nodes
     parts = any(each.amounts is not None or len(each.nodes) < nodes for each in closures_ahead(state, 1))
     return "a part of the machine closes" if parts else ""
@@ -120,7 +123,10 @@ def _possible(state: State, places: Sequence[int], wanted: dict[str, Start]) -> 
 
 
 def _placed(state: State, places: Sequence[int], given: dict[str, Start]) -> list[Start]:
-    """Return the starts that fit of these queue positions, on proposed or any nodes."""
+    """Return the starts that fit of these queue positions, on proposed or any nodes. Under rules, on any."""
+    if has_rules(state):
+        starts = state.profile().start_now([state.queue[place] for place in places])
+        return [replace(given.get(start.job.id, start), placement=start.placement) for start in starts]
     space = space_of(state, "first-fit")
     placed = list[Start]()
     for place in places:

@@ -15,9 +15,42 @@ from ...workloads.machine_rules import Closure
 from ..backfilling.easy import walltime_order
 from ..fitting import amounts_of, fitting
 from ..problems import Held, closed_rows, held, summed
-from ..protocol import Placement, State
-from ..rule_book import closures_ahead
+from ..profile import Profile
+from ..protocol import Placement, State, Waiting
+from ..rule_book import closures_ahead, has_rules
 from ..space import Space, space_of
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """What the rules of a machine leave now.
+
+    Attributes
+    ----------
+    state
+        The state without the jobs that an amount of the whole machine holds back, such as a licence. A plan knows nodes
+        alone: such a job would take the nodes of its planned start from others in vain.
+    profile
+        Room beside all jobs, which a decision fills.
+    keepers
+        The jobs held back that keep an amount from later jobs, oldest first.
+    """
+
+    state: State
+    profile: Profile
+    keepers: Sequence[Waiting]
+
+    @classmethod
+    def of(cls, state: State, rule: PlacementRule) -> Ruled | None:
+        """Return what the rules leave at a state. ``None`` without rules."""
+        if not has_rules(state):
+            return None
+        profile = state.profile(rule)
+        if not len(state.queue):
+            return cls(state, profile, ())
+        held, keepers = profile.held_back(state.queue)
+        left = [job for job, back in zip(state.queue, held.tolist(), strict=True) if not back]
+        return cls(state.showing(left) if held.any() else state, profile, keepers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +73,8 @@ class DecisionInput:
         Free amounts on all nodes together, by resource.
     closures
         Present and future closures beside the running jobs.
+    ruled
+        What the rules of the machine leave. ``None`` without rules.
     literally
         Whether guarantees on a pool use walltimes instead of predictions.
     """
@@ -51,10 +86,13 @@ class DecisionInput:
     space: Space
     available: Sequence[int]
     closures: Sequence[Closure]
+    ruled: Ruled | None = None
     literally: bool = False
 
     @classmethod
-    def of(cls, state: State, rule: PlacementRule, literally: bool = False) -> DecisionInput:
+    def of(
+        cls, state: State, rule: PlacementRule, literally: bool = False, ruled: Ruled | None = None
+    ) -> DecisionInput:
         """Create the input of a decision. `rule` chooses nodes. With `literally`, guarantees use walltimes.
 
         On nodes the whole plan then uses walltimes. A moldable job is planned on its own request.
@@ -65,10 +103,10 @@ class DecisionInput:
         space = space_of(state, rule)
         amount = amounts_of(state.queue)
         fits, together = fitting(state, amount, space)
-        if closures:
-            fits = fits & state.profile(rule).fit_now(state.queue)
+        if ruled is not None and fits.any():
+            fits = fits & ruled.profile.fit_now(state.queue)
             together = False
-        return cls(state, amount, fits, together, space, tuple(space.totals), closures, literally)
+        return cls(state, amount, fits, together, space, tuple(space.totals), closures, ruled, literally)
 
     @property
     def waiting(self) -> Queue:
@@ -108,7 +146,7 @@ def by_walltimes(state: State) -> State:
     if same:
         return state
     asked = [waiting.shown_as(predicted=waiting.walltime) for waiting in queue]
-    return State(now, asked, walltime_order(now, running), state.free, state.machine)
+    return state.showing(asked, walltime_order(now, running))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from ..protocol import Action, Start, State, Wake
 from ..space import NodeSpace, place_all, space_of
 from .compiled_lookahead import CompiledLookahead
 from .history import History
-from .instant import Decision, DecisionInput
+from .instant import Decision, DecisionInput, Ruled
 from .node_plan import plan_on_nodes
 from .pool_plan import plan_by_walltimes, plan_on_pool, put
 
@@ -93,6 +93,8 @@ class Lookahead(Configured[LookaheadOptions]):
     `patience` times the longest wait under EASY so far (or recently, see `recent`), or `least_due`. EASY's schedule of
     the same jobs is kept beside the real one, as far as run times are known.
 
+    A plan contains no job that lacks a licence, power, or room in a limit. The first of these keeps what it lacks.
+
     On up to 256 nodes, every planned job and every guarantee has its own nodes. On more nodes only starting jobs have
     nodes, and later ones share the sums of resources.
 
@@ -100,7 +102,7 @@ class Lookahead(Configured[LookaheadOptions]):
     """
 
     Options = LookaheadOptions
-    plans_closures: ClassVar[bool] = True
+    on_profile: ClassVar[bool] = True
 
     def forget(self) -> None:
         """Drop all jobs."""
@@ -126,11 +128,14 @@ class Lookahead(Configured[LookaheadOptions]):
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Update the history, plan, and start the jobs planned for now."""
+        ruled = Ruled.of(state, self.options.placement)
+        if ruled is not None:
+            state = ruled.state
         history = self._brought_forward(state)
         longest_wait = history.longest_wait(state.now) if self._told is None and history is not None else self._told
         settings = self._settled(longest_wait or 0)
         doubting = len(state.queue) > 0 and doubts(settings, state.now - state.queue[0].job.submit)
-        seen = DecisionInput.of(state, self.options.placement, doubting)
+        seen = DecisionInput.of(state, self.options.placement, doubting, ruled)
         decision = self._decide(seen, settings, history)
         self._record = {
             "candidates": decision.candidates,
@@ -152,7 +157,7 @@ class Lookahead(Configured[LookaheadOptions]):
         if history is not None and decision.starts:
             history.start(state.queue[place].id for place, _ in decision.starts)
         starts = [Start(state.queue[place], placement) for place, placement in decision.starts]
-        if self.options.placement == "compact" and starts:
+        if self.options.placement == "compact" and starts and ruled is None:
             starts = _compacted(state, starts)
         return [*starts, *wakes]
 

@@ -1,6 +1,6 @@
 """Look-ahead plan in sums of resources. Planned jobs start where they fit on the nodes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import repeat
 
@@ -13,7 +13,7 @@ from ..overlay import Booking, Overlay
 from ..protocol import Placement, State, Waiting
 from ..space import NodeSpace, place_at
 from .history import History
-from .instant import Decision, DecisionInput
+from .instant import Decision, DecisionInput, Ruled
 
 
 def plan_on_pool(seen: DecisionInput, settings: PlanSettings) -> Decision:
@@ -67,9 +67,11 @@ def put(
 ) -> list[tuple[int, Placement]]:
     """Return the jobs that fit, in this order. On nodes they must not delay the overdue job, -1 for none.
 
-    A job with `nodes` must fit on these, else on any.
+    A job with `nodes` must fit on these, else on any. Under rules of the machine its nodes are chosen anew.
     """
     state = seen.state
+    if seen.ruled is not None:
+        return _put_by_rules(seen, seen.ruled, list(places), overdue)
     space = seen.space
     starts = []
     guard: OverdueJob | None = None
@@ -85,6 +87,22 @@ def put(
         else:
             starts.append((place, placement))
     return starts
+
+
+def _put_by_rules(
+    seen: DecisionInput, ruled: Ruled, places: Sequence[int], overdue: int
+) -> list[tuple[int, Placement]]:
+    """Return the jobs that fit and that the rules allow. The first job that lacks an amount keeps that."""
+    queue, profile = seen.state.queue, ruled.profile
+    if overdue >= 0 and isinstance(seen.space, NodeSpace):
+        profile.keep(queue[overdue])
+    profile.start_now(ruled.keepers)
+    wanted = [queue[place] for place in places]
+    place_of = dict(zip(map(id, wanted), places, strict=True))
+    return [
+        (place_of[id(start.job)], np.asarray(start.placement))
+        for start in profile.start_now(wanted, keep_amounts=False)
+    ]
 
 
 class OverdueJob:
