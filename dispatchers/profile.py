@@ -340,7 +340,7 @@ class Profile(ProfileSearch):
                 free[place] -= missing
         need = shared.need_of_all(jobs)
         lacks = (need > 0) & (need > free)
-        held: BoolArray = lacks.any(axis=1)
+        held = np.asarray(lacks.any(axis=1))
         first = sorted({int(lacks[:, key].argmax()) for key in range(len(free)) if lacks[:, key].any()})
         if first:
             ends = np.array([self.now + job.job.walltime for job in jobs])
