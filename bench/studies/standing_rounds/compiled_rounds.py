@@ -23,7 +23,7 @@ from ....predictors import Predictor, Walltime
 from ....simulation.events.compiled_events import MAKERS, Maker
 from ....workloads import Machine
 from ....workloads.job_columns import JobColumns
-from .whole_rounds import SLOT, TRIED, go_on_in_rounds, whole_rounds
+from .whole_rounds import go_on_in_rounds, whole_rounds
 
 #: Decisions that are taken at a time.
 _DECISIONS = 1 << 16
@@ -126,12 +126,12 @@ class CompiledRounds(CompiledSteps):
 
     def attempts(self, jobs: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
         """See :meth:`.CompiledSteps.attempts`."""
-        tried = self._rounds.jobs[TRIED, jobs]
+        tried = self._rounds.jobs["tried"][jobs]
         place = np.repeat(np.arange(len(jobs)), tried + 1)
         turn = np.arange(len(place)) - np.repeat(np.cumsum(tried + 1) - tried - 1, tried + 1)
         job = jobs[place]
         asked = self._requests[self._first[job] + turn]
-        start = self._rounds.starts[self._rounds.jobs[SLOT, job] + turn]
+        start = self._rounds.starts[self._rounds.jobs["attempts"][job] + turn]
         return place, start, np.minimum(asked, self._work[job]), asked
 
 

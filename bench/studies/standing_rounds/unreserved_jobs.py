@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....base import IntArray
 from ....models.compiled import borrowing
 from .ranked_heap import RankedHeap, pop, push
 
-_JOB, _RANK, _INSTANT = range(3)
-#: Counters: entries, and jobs.
-_ENTRIES, _JOBS = range(2)
+#: A job, -1 if removed, its rank, least first, and its arrival, seconds.
+UNRESERVED_JOB = np.dtype([(name, np.int64) for name in ("job", "rank", "instant")])
+#: Entries in use, and jobs among them.
+UNRESERVED_COUNTS = np.dtype([(name, np.int64) for name in ("entries", "jobs")])
 
 
 class UnreservedJobs(NamedTuple):
@@ -21,46 +23,47 @@ class UnreservedJobs(NamedTuple):
     Attributes
     ----------
     entries
-        Job of each entry, -1 if removed, its rank, least first, and its arrival. Shape (3, most).
+        Jobs by arrival, of type :data:`UNRESERVED_JOB`. Shape (most,).
     entry
         Entry of each job, -1 if it has none.
-    numbers
-        Counters of entries and jobs.
+    counts
+        Counters of type :data:`UNRESERVED_COUNTS`, shape (1,).
     """
 
-    entries: IntArray
+    entries: NDArray[np.void]
     entry: IntArray
-    numbers: IntArray
+    counts: NDArray[np.void]
 
 
 def open_unreserved(jobs: int) -> UnreservedJobs:
     """Return an empty list with room for `jobs` jobs."""
-    entries = np.empty((3, 2 * jobs + 64), dtype=np.int64)
+    entries = np.empty(2 * jobs + 64, dtype=UNRESERVED_JOB)
     entry = np.full(jobs, -1, dtype=np.int64)
-    return UnreservedJobs(entries, entry, np.zeros(2, dtype=np.int64))
+    return UnreservedJobs(entries, entry, np.zeros(1, dtype=UNRESERVED_COUNTS))
 
 
 @borrowing
 def put_in(unreserved: UnreservedJobs, job: int, rank: int, instant: int) -> None:
     """Add a job with its arrival, not before earlier entries."""
     entries = unreserved.entries
-    numbers = unreserved.numbers
-    if numbers[_ENTRIES] >= 2 * numbers[_JOBS] + 63:
+    counts = unreserved.counts[0]
+    if counts.entries >= 2 * counts.jobs + 63:
         kept = 0
-        for entry in range(numbers[_ENTRIES]):
-            if entries[_JOB, entry] >= 0:
-                for row in range(3):
-                    entries[row, kept] = entries[row, entry]
-                unreserved.entry[entries[_JOB, kept]] = kept
+        for entry in range(counts.entries):
+            if entries[entry].job >= 0:
+                entries[kept].job = entries[entry].job
+                entries[kept].rank = entries[entry].rank
+                entries[kept].instant = entries[entry].instant
+                unreserved.entry[entries[kept].job] = kept
                 kept += 1
-        numbers[_ENTRIES] = kept
-    entry = numbers[_ENTRIES]
-    entries[_JOB, entry] = job
-    entries[_RANK, entry] = rank
-    entries[_INSTANT, entry] = instant
+        counts.entries = kept
+    entry = counts.entries
+    entries[entry].job = job
+    entries[entry].rank = rank
+    entries[entry].instant = instant
     unreserved.entry[job] = entry
-    numbers[_ENTRIES] += 1
-    numbers[_JOBS] += 1
+    counts.entries += 1
+    counts.jobs += 1
 
 
 @borrowing
@@ -68,8 +71,8 @@ def discard(unreserved: UnreservedJobs, job: int) -> None:
     """Remove a job, if present."""
     entry = unreserved.entry[job]
     if entry >= 0:
-        unreserved.entry[job] = unreserved.entries[_JOB, entry] = -1
-        unreserved.numbers[_JOBS] -= 1
+        unreserved.entry[job] = unreserved.entries[entry].job = -1
+        unreserved.counts[0].jobs -= 1
 
 
 @borrowing
@@ -90,24 +93,24 @@ def largest(unreserved: UnreservedJobs, batch: int, empty: RankedHeap, chosen: I
     Number of jobs.
     """
     entries = unreserved.entries
-    numbers = unreserved.numbers
-    most = numbers[_JOBS] if batch < 0 else batch
+    counts = unreserved.counts[0]
+    most = counts.jobs if batch < 0 else batch
     instants = 0
     last = -1
-    for entry in range(numbers[_ENTRIES]):
-        if entries[_JOB, entry] < 0:
+    for entry in range(counts.entries):
+        if entries[entry].job < 0:
             continue
-        if entries[_INSTANT, entry] != last:
-            last = entries[_INSTANT, entry]
+        if entries[entry].instant != last:
+            last = entries[entry].instant
             instants += 1
             if instants > most:
                 break
-        rank = -entries[_RANK, entry]  # Negated: the heap then has the worst of the best first.
+        rank = -entries[entry].rank  # Negated: the heap then has the worst of the best first.
         if empty.size[0] == most:
             if rank <= empty.rows[0, 0]:  # Among equal ranks, earlier entries are better.
                 continue
             pop(empty)
-        push(empty, rank, -entry, entries[_JOB, entry])
+        push(empty, rank, -entry, entries[entry].job)
     count = empty.size[0]
     for index in range(count - 1, -1, -1):
         chosen[index] = pop(empty)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....base import IntArray
 from ....models.compiled import borrowing, within
@@ -16,18 +17,20 @@ from ....models.profiles.amount import NEVER, Amount, add, earliest, forget, ope
 from .ranked_heap import RankedHeap, open_heap, pop, push
 from .unreserved_jobs import UnreservedJobs, discard, largest, open_unreserved, put_in
 
-#: Rows of the jobs:
+#: A job of the rounds:
 #:
-#: * Arrival, seconds.
-#: * Run time without a limit, seconds.
+#: * Arrival, and run time without a limit, seconds.
 #: * Amount.
 #: * First request, and number of requests.
-#: * Position of the attempts.
-#: * Current request.
-#: * End of the booked time, and number of that booking, 0 for none.
-_SUBMIT, _WORK, _AMOUNT, _REQUESTS, _COUNT, SLOT, TRIED, _END, _BOOKING = range(9)
-_ROWS = 9
-#: Counters:
+#: * Position of the attempts, and the current request.
+#: * End of the booked time, seconds, and number of that booking, 0 for none.
+ROUND_JOB = np.dtype(
+    [
+        (name, np.int64)
+        for name in ("submit", "work", "amount", "first", "requests", "attempts", "tried", "end", "booking")
+    ]
+)
+#: Counters of the rounds:
 #:
 #: * Jobs that arrived, wait and run.
 #: * Jobs with a reservation, and jobs booked as running.
@@ -36,20 +39,15 @@ _ROWS = 9
 #: * Jobs that arrived, and that ended, since the last decision.
 #: * Timers.
 #: * Most jobs of a batch.
-(
-    _ARRIVED,
-    _WAITING,
-    _RUNNING,
-    _RESERVED,
-    _HELD,
-    _BOOKED,
-    _STARTS,
-    _FREED,
-    _CAME,
-    _GONE,
-    _TIMERS,
-    _BATCH,
-) = range(12)
+ROUND_COUNTS = np.dtype(
+    [
+        (name, np.int64)
+        for name in (
+            *("arrived", "waiting", "running", "reserved", "held", "booked", "starts", "freed"),
+            *("came", "gone", "timers", "batch"),
+        )
+    ]
+)
 
 
 class WholeRounds(NamedTuple):
@@ -58,13 +56,13 @@ class WholeRounds(NamedTuple):
     Attributes
     ----------
     jobs
-        Jobs in order of submission, shape (9, jobs).
+        Jobs in order of submission, of type :data:`ROUND_JOB`. Shape (jobs,).
     requests
         Walltimes of all jobs in sequence, seconds.
     starts
-        Begin of each attempt. Those of a job begin at its :data:`SLOT`.
-    numbers
-        Counters.
+        Begin of each attempt. Those of a job begin where its `attempts` say.
+    counts
+        Counters of type :data:`ROUND_COUNTS`, shape (1,).
     came, gone
         Jobs that arrived, and that ended, since the last decision.
     timers
@@ -79,10 +77,10 @@ class WholeRounds(NamedTuple):
         Buffer to sort jobs in, empty between uses, and buffer for the jobs of a batch.
     """
 
-    jobs: IntArray
+    jobs: NDArray[np.void]
     requests: IntArray
     starts: IntArray
-    numbers: IntArray
+    counts: NDArray[np.void]
     came: IntArray
     gone: IntArray
     timers: IntArray
@@ -117,16 +115,17 @@ def whole_rounds(columns: IntArray, requests: IntArray, capacity: int, batch: in
     """
     count = columns.shape[1]
     attempts = int(columns[4].sum())
-    jobs = np.zeros((_ROWS, count), dtype=np.int64)
-    jobs[:5] = columns
-    jobs[SLOT] = np.cumsum(columns[4]) - columns[4]
-    numbers = np.zeros(12, dtype=np.int64)
-    numbers[_BATCH] = -1 if batch is None else batch
+    jobs = np.zeros(count, dtype=ROUND_JOB)
+    for name, column in zip(ROUND_JOB.names or (), columns, strict=False):
+        jobs[name] = column
+    jobs["attempts"] = np.cumsum(columns[4]) - columns[4]
+    counts = np.zeros(1, dtype=ROUND_COUNTS)
+    counts["batch"] = -1 if batch is None else batch
     return WholeRounds(
         jobs=jobs,
         requests=requests,
         starts=np.empty(attempts, dtype=np.int64),
-        numbers=numbers,
+        counts=counts,
         came=np.empty(count, dtype=np.int64),
         gone=np.empty(count, dtype=np.int64),
         timers=np.empty(attempts + 1, dtype=np.int64),
@@ -157,101 +156,101 @@ def go_on_in_rounds(rounds: WholeRounds, decisions: IntArray, ended: IntArray) -
     -------
     Number of decisions and of ended jobs. The simulation is over if there are no decisions.
     """
-    numbers = rounds.numbers
+    counts = rounds.counts[0]
     jobs = rounds.jobs
     timers = rounds.timers
     rows = 0
     left = 0
-    while rows < len(decisions) and left + numbers[_RUNNING] < len(ended):
+    while rows < len(decisions) and left + counts.running < len(ended):
         now = _next_instant(rounds)
         if now == NEVER:
             break
-        while numbers[_RUNNING] > 0 and rounds.ends.rows[0, 0] == now:
+        while counts.running > 0 and rounds.ends.rows[0, 0] == now:
             left += _end(rounds, ended, left)
-        while numbers[_ARRIVED] < jobs.shape[1] and jobs[_SUBMIT, numbers[_ARRIVED]] == now:
-            _wait(rounds, numbers[_ARRIVED])
-            numbers[_ARRIVED] += 1
-        asked = numbers[_WAITING] > 0
-        if numbers[_TIMERS] > 0 and timers[numbers[_TIMERS] - 1] == now:
-            numbers[_TIMERS] -= 1
+        while counts.arrived < len(jobs) and jobs[counts.arrived].submit == now:
+            _wait(rounds, counts.arrived)
+            counts.arrived += 1
+        asked = counts.waiting > 0
+        if counts.timers > 0 and timers[counts.timers - 1] == now:
+            counts.timers -= 1
             asked = True
         if asked:
             decisions[rows, 0] = now
-            decisions[rows, 1] = numbers[_WAITING]
-            decisions[rows, 2] = numbers[_RUNNING]
+            decisions[rows, 1] = counts.waiting
+            decisions[rows, 2] = counts.running
             _decide(rounds, now)
-            decisions[rows, 3] = decisions[rows, 1] - numbers[_WAITING]
+            decisions[rows, 3] = decisions[rows, 1] - counts.waiting
             rows += 1
     return rows, left
 
 
 @within
 def _next_instant(rounds: WholeRounds) -> int:
-    numbers = rounds.numbers
+    counts = rounds.counts[0]
     jobs = rounds.jobs
     now = NEVER
-    if numbers[_ARRIVED] < jobs.shape[1]:
-        now = jobs[_SUBMIT, numbers[_ARRIVED]]
-    if numbers[_RUNNING] > 0:
+    if counts.arrived < len(jobs):
+        now = jobs[counts.arrived].submit
+    if counts.running > 0:
         now = min(now, rounds.ends.rows[0, 0])
-    if numbers[_TIMERS] > 0:
-        now = min(now, rounds.timers[numbers[_TIMERS] - 1])
+    if counts.timers > 0:
+        now = min(now, rounds.timers[counts.timers - 1])
     return int(now)
 
 
 @within
 def _end(rounds: WholeRounds, ended: IntArray, left: int) -> int:
     """Remove the job that ends first. Return 1 if it is done, 0 if it is resubmitted."""
-    numbers = rounds.numbers
+    counts = rounds.counts[0]
     jobs = rounds.jobs
     job = pop(rounds.ends)
-    numbers[_RUNNING] -= 1
-    rounds.gone[numbers[_GONE]] = job
-    numbers[_GONE] += 1
-    if jobs[_WORK, job] <= _request(rounds, job):
+    counts.running -= 1
+    rounds.gone[counts.gone] = job
+    counts.gone += 1
+    if jobs[job].work <= _request(rounds, job):
         ended[left] = job
         return 1
-    jobs[TRIED, job] += 1
+    jobs[job].tried += 1
     _wait(rounds, job)
     return 0
 
 
 @within
 def _wait(rounds: WholeRounds, job: int) -> None:
-    rounds.came[rounds.numbers[_CAME]] = job
-    rounds.numbers[_CAME] += 1
-    rounds.numbers[_WAITING] += 1
+    rounds.came[rounds.counts[0].came] = job
+    rounds.counts[0].came += 1
+    rounds.counts[0].waiting += 1
 
 
 @within
 def _request(rounds: WholeRounds, job: int) -> int:
-    return int(rounds.requests[rounds.jobs[_REQUESTS, job] + rounds.jobs[TRIED, job]])
+    return int(rounds.requests[rounds.jobs[job].first + rounds.jobs[job].tried])
 
 
 @within
 def _decide(rounds: WholeRounds, now: int) -> None:
     """Process changes and reserve for jobs without a reservation. Then start the jobs that are due."""
-    numbers = rounds.numbers
+    counts = rounds.counts[0]
     forget(rounds.profile, now)
-    for index in range(numbers[_GONE]):
+    for index in range(counts.gone):
         _release(rounds, rounds.gone[index], now)
-    numbers[_GONE] = 0
-    _sort(rounds.came, numbers[_CAME])
-    if numbers[_RESERVED] + numbers[_HELD] == 0:
+    counts.gone = 0
+    _sort(rounds.came, counts.came)
+    if counts.reserved + counts.held == 0:
         _settle(rounds, now)
         for index in range(_choose(rounds)):
             _reserve(rounds, rounds.chosen[index], now, NEVER)
-        numbers[_FREED] = 1
-    if numbers[_RESERVED] + numbers[_HELD] > 0:
+        counts.freed = 1
+    if counts.reserved + counts.held > 0:
         _fill(rounds, now)
-    while numbers[_RESERVED] > 0 and rounds.due.rows[0, 0] <= now:
+    while counts.reserved > 0 and rounds.due.rows[0, 0] <= now:
         _start(rounds, pop(rounds.due), now)
-    if numbers[_RESERVED] > 0:
+    if counts.reserved > 0:
         following = rounds.due.rows[0, 0]
         # Reservations are fixed, so earlier timers still apply. None of these comes before them.
-        if numbers[_TIMERS] == 0 or rounds.timers[numbers[_TIMERS] - 1] > following:
-            rounds.timers[numbers[_TIMERS]] = following
-            numbers[_TIMERS] += 1
+        if counts.timers == 0 or rounds.timers[counts.timers - 1] > following:
+            rounds.timers[counts.timers] = following
+            counts.timers += 1
 
 
 @within
@@ -269,47 +268,47 @@ def _sort(jobs: IntArray, count: int) -> None:
 def _release(rounds: WholeRounds, job: int, now: int) -> None:
     """Free the booked amounts of a job that ended, from now on."""
     jobs = rounds.jobs
-    if jobs[_END, job] > now:
-        add(rounds.profile, now, jobs[_END, job], jobs[_AMOUNT, job])
-        rounds.numbers[_FREED] = 1
-    jobs[_BOOKING, job] = 0
-    rounds.numbers[_HELD] -= 1
+    if jobs[job].end > now:
+        add(rounds.profile, now, jobs[job].end, jobs[job].amount)
+        rounds.counts[0].freed = 1
+    jobs[job].booking = 0
+    rounds.counts[0].held -= 1
 
 
 @within
 def _settle(rounds: WholeRounds, now: int) -> None:
     """Add new jobs without a reservation to the waiting list."""
-    numbers, jobs = rounds.numbers, rounds.jobs
-    for index in range(numbers[_CAME]):
+    counts, jobs = rounds.counts[0], rounds.jobs
+    for index in range(counts.came):
         job = rounds.came[index]
-        if jobs[_BOOKING, job] == 0:
-            put_in(rounds.unreserved, job, -jobs[_AMOUNT, job] * _request(rounds, job), now)
-    numbers[_CAME] = 0
+        if jobs[job].booking == 0:
+            put_in(rounds.unreserved, job, -jobs[job].amount * _request(rounds, job), now)
+    counts.came = 0
 
 
 @within
 def _choose(rounds: WholeRounds) -> int:
-    return largest(rounds.unreserved, rounds.numbers[_BATCH], rounds.sorting, rounds.chosen)
+    return largest(rounds.unreserved, rounds.counts[0].batch, rounds.sorting, rounds.chosen)
 
 
 @within
 def _reserve(rounds: WholeRounds, job: int, now: int, before: int) -> None:
     """Reserve the first start in [now, before) where a job fits, if any."""
     jobs = rounds.jobs
-    numbers = rounds.numbers
+    counts = rounds.counts[0]
     seconds = _request(rounds, job)
-    start = earliest(rounds.profile, jobs[_AMOUNT, job], seconds, now, before, NEVER)
+    start = earliest(rounds.profile, jobs[job].amount, seconds, now, before, NEVER)
     if start < 0:
         return
     end = start + seconds
-    add(rounds.profile, start, end, -jobs[_AMOUNT, job])
+    add(rounds.profile, start, end, -jobs[job].amount)
     discard(rounds.unreserved, job)
-    numbers[_BOOKED] += 1
-    numbers[_RESERVED] += 1
-    jobs[_END, job] = end
-    jobs[_BOOKING, job] = numbers[_BOOKED]
-    push(rounds.due, start, numbers[_BOOKED], job)
-    push(rounds.booked, -end, numbers[_BOOKED], job)
+    counts.booked += 1
+    counts.reserved += 1
+    jobs[job].end = end
+    jobs[job].booking = counts.booked
+    push(rounds.due, start, counts.booked, job)
+    push(rounds.booked, -end, counts.booked, job)
 
 
 @within
@@ -318,17 +317,17 @@ def _fill(rounds: WholeRounds, now: int) -> None:
 
     If an amount was freed, the next batch of waiting jobs comes first. Then comes each new job.
     """
-    numbers = rounds.numbers
+    counts = rounds.counts[0]
     booked = rounds.booked
-    while rounds.jobs[_BOOKING, booked.rows[2, 0]] != booked.rows[1, 0]:
+    while rounds.jobs[booked.rows[2, 0]].booking != booked.rows[1, 0]:
         pop(booked)
     last = -booked.rows[0, 0]
-    if numbers[_FREED]:
+    if counts.freed:
         for index in range(_choose(rounds)):
             job = rounds.chosen[index]
             _reserve(rounds, job, now, last - _request(rounds, job) + 1)
-        numbers[_FREED] = 0
-    for index in range(numbers[_CAME]):
+        counts.freed = 0
+    for index in range(counts.came):
         job = rounds.came[index]
         _reserve(rounds, job, now, last - _request(rounds, job) + 1)
     _settle(rounds, now)
@@ -337,11 +336,11 @@ def _fill(rounds: WholeRounds, now: int) -> None:
 @within
 def _start(rounds: WholeRounds, job: int, now: int) -> None:
     """Start a job."""
-    numbers, jobs = rounds.numbers, rounds.jobs
-    numbers[_RESERVED] -= 1
-    numbers[_HELD] += 1
-    numbers[_WAITING] -= 1
-    numbers[_RUNNING] += 1
-    rounds.starts[jobs[SLOT, job] + jobs[TRIED, job]] = now
-    push(rounds.ends, now + min(jobs[_WORK, job], _request(rounds, job)), numbers[_STARTS], job)
-    numbers[_STARTS] += 1
+    counts, jobs = rounds.counts[0], rounds.jobs
+    counts.reserved -= 1
+    counts.held += 1
+    counts.waiting -= 1
+    counts.running += 1
+    rounds.starts[jobs[job].attempts + jobs[job].tried] = now
+    push(rounds.ends, now + min(jobs[job].work, _request(rounds, job)), counts.starts, job)
+    counts.starts += 1
