@@ -22,7 +22,7 @@ from ..space import Space, space_of
 
 
 @dataclass(frozen=True, slots=True)
-class Ruled:
+class RoomUnderRules:
     """What the rules of a machine leave now.
 
     Attributes
@@ -41,7 +41,7 @@ class Ruled:
     keepers: Sequence[Waiting]
 
     @classmethod
-    def of(cls, state: State, rule: PlacementRule) -> Ruled | None:
+    def of(cls, state: State, rule: PlacementRule) -> RoomUnderRules | None:
         """Return what the rules leave at a state. ``None`` without rules."""
         if not has_rules(state):
             return None
@@ -86,12 +86,12 @@ class DecisionInput:
     space: Space
     available: Sequence[int]
     closures: Sequence[Closure]
-    ruled: Ruled | None = None
+    ruled: RoomUnderRules | None = None
     literally: bool = False
 
     @classmethod
     def of(
-        cls, state: State, rule: PlacementRule, literally: bool = False, ruled: Ruled | None = None
+        cls, state: State, rule: PlacementRule, literally: bool = False, ruled: RoomUnderRules | None = None
     ) -> DecisionInput:
         """Create the input of a decision. `rule` chooses nodes. With `literally`, guarantees use walltimes.
 

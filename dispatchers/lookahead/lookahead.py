@@ -16,7 +16,7 @@ from ..protocol import Action, Start, State, Wake
 from ..space import NodeSpace, place_all, space_of
 from .compiled_lookahead import CompiledLookahead
 from .history import History
-from .instant import Decision, DecisionInput, Ruled
+from .instant import Decision, DecisionInput, RoomUnderRules
 from .node_plan import plan_on_nodes
 from .pool_plan import plan_by_walltimes, plan_on_pool, put
 
@@ -128,7 +128,7 @@ class Lookahead(Configured[LookaheadOptions]):
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Update the history, plan, and start the jobs planned for now."""
-        ruled = Ruled.of(state, self.options.placement)
+        ruled = RoomUnderRules.of(state, self.options.placement)
         if ruled is not None:
             state = ruled.state
         history = self._brought_forward(state)

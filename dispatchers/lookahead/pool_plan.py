@@ -13,7 +13,7 @@ from ..overlay import Booking, Overlay
 from ..protocol import Placement, State, Waiting
 from ..space import NodeSpace, place_at
 from .history import History
-from .instant import Decision, DecisionInput, Ruled
+from .instant import Decision, DecisionInput, RoomUnderRules
 
 
 def plan_on_pool(seen: DecisionInput, settings: PlanSettings) -> Decision:
@@ -90,7 +90,7 @@ def put(
 
 
 def _put_by_rules(
-    seen: DecisionInput, ruled: Ruled, places: Sequence[int], overdue: int
+    seen: DecisionInput, ruled: RoomUnderRules, places: Sequence[int], overdue: int
 ) -> list[tuple[int, Placement]]:
     """Return the jobs that fit and that the rules allow. The first job that lacks an amount keeps that."""
     queue, profile = seen.state.queue, ruled.profile
