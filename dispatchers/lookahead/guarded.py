@@ -67,6 +67,7 @@ class Guarded(Layer[GuardedOptions]):
 
     Options = GuardedOptions
     on_profile: ClassVar[bool] = True
+    plans_closures: ClassVar[bool] = True
 
     @property
     def unbounded(self) -> str:

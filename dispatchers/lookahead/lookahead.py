@@ -103,6 +103,7 @@ class Lookahead(Configured[LookaheadOptions]):
 
     Options = LookaheadOptions
     on_profile: ClassVar[bool] = True
+    plans_closures: ClassVar[bool] = True
 
     def forget(self) -> None:
         """Drop all jobs."""
