@@ -317,6 +317,10 @@ class Profile(ProfileSearch):
         line = self._reach(self.now + int(max(asks.seconds.max(), asks.bound.max())), whole=self._book is not None)
         return fit_now(line.memory, asks.memory, self._rule)
 
+    def may_lack(self) -> bool:
+        """Return whether waiting and running jobs could exceed an amount of the whole machine together."""
+        return bool(self._shared_amounts().keys)
+
     def held_back(self, jobs: Sequence[Waiting]) -> tuple[BoolArray, list[Waiting]]:
         """Return which jobs an amount of the whole machine holds back now, such as a licence, and who keep one.
 

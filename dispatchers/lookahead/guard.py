@@ -54,7 +54,8 @@ class Guard:
         * More than :data:`MOST_WAITING` jobs wait.
         * Jobs have several shapes.
         * Nodes differ or are shared.
-        * A part of the machine closes soon, or the machine has licences, limits or power.
+        * A part of the machine closes soon.
+        * The jobs could exceed licences, limits or power together.
         * There are other actions than starts and timers.
         * The actions are impossible, so that the simulation reports them.
 
@@ -101,9 +102,8 @@ def _why_unchecked(state: State, history: History) -> str:
         return "jobs have several shapes"
     if not sums_suffice(state):
         return "nodes differ, or jobs share them"
-    rules = state.machine.rules
-    if rules.licences or rules.limits or rules.power is not None:
-        return "the machine has licences, limits or power"
+    if has_rules(state) and state.profile().may_lack():
+        return "jobs may lack licences, power or room in a limit"
     nodes = state.machine.nodes
     parts = any(each.amounts is not None or len(each.nodes) < nodes for each in closures_ahead(state, 1))
     return "a part of the machine closes" if parts else ""

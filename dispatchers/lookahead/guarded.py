@@ -59,7 +59,7 @@ class Guarded(Layer[GuardedOptions]):
     could not keep every wait within the longest one expected there. Then only those jobs of `over` start after which it
     still could, and EASY's own starts are added. Decisions have a column ``held``: whether this happened. The check
     uses sums of resources. So `over` is unrestricted with different or shared nodes, and with moldable jobs. It is also
-    unrestricted while a part of the machine closes soon, and with licences, limits or power.
+    unrestricted while a part of the machine closes soon, and while jobs may lack licences, power or room in a limit.
 
     The options are those of :class:`GuardedOptions`, which lists the errors. As an attribute, `over` is the inner
     dispatcher itself.

@@ -361,8 +361,8 @@ SCHEDULES += [
         {"a": 0, "b": 50, "c": 70},
         [
             job("a", 0, 100, 2, 200),
-            job("b", 0, 20, 2),
-            job("c", 0, 10, 1, depends=(("a", "afterany", 20),)),
+            job("b", 1, 20, 2),
+            job("c", 1, 10, 1, depends=(("a", "afterany", 20),)),
         ],
     ),
 ]

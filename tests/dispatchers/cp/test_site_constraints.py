@@ -221,7 +221,16 @@ def test_a_constraint_keeps_the_rules():
 
 
 def test_the_text_names_every_built_in_one():
-    rules = ["at-most", "deadline", "never-together", "power-by-hour", "precedence", "share"]
+    rules = [
+        "at-most",
+        "deadline",
+        "never-together",
+        "power-by-hour",
+        "precedence",
+        "same-rack",
+        "share",
+        "spread-over",
+    ]
     assert constraints.names() == rules
     made = create_constraints("deadline:at=2 + deadline:within=10/kind=soft")
     assert [part.kind for part in made] == ["hard", "soft"]
