@@ -1,6 +1,5 @@
 """Fixtures that all tests share."""
 
-import gc
 import getpass
 import logging
 import os
@@ -55,12 +54,6 @@ def pytest_configure(config: pytest.Config) -> None:
         children = [str(Path(__file__).parent / "watched"), *filter(None, [os.environ.get("PYTHONPATH")])]
         os.environ["PYTHONPATH"] = os.pathsep.join(children)
         outside.watch(str(_REPORTS))
-
-
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Look for garbage only among what the tests make: libraries and collected tests are millions of objects."""
-    gc.collect()
-    gc.freeze()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
