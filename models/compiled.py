@@ -60,10 +60,17 @@ def within(function: Callable[P, T]) -> Callable[P, T]:
 def _compiled(function: Callable[P, T], options: Mapping[str, Any]) -> Callable[P, T]:
     made: Any
     compiler: Any = numba.njit
+    name = function.__qualname__
+    # The cache tells functions apart by their names, not by how they are compiled. One that is compiled in two ways
+    # needs two names: callers of the wrong one would lose references or keep them for ever.
+    function.__qualname__ = "-".join((name, *sorted(options)))
     try:
         made = compiler(cache=True, no_cfunc_wrapper=True, **options)(function)
     except RuntimeError:
         made = compiler(no_cfunc_wrapper=True, **options)(function)
+    finally:
+        function.__qualname__ = name
+    made.__qualname__ = name
     if not hasattr(made, "get_call_template"):  # With compiling turned off, numba returns the function itself.
         return cast(Callable[P, T], made)
     if "no_cpython_wrapper" in options:

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from hpcdispatch.models.compiled import borrowing, compiled
+from hpcdispatch.models.compiled import borrowing, compiled, within
 
 SHAPES = """\
 from typing import NamedTuple
@@ -71,3 +71,14 @@ def test_one_that_borrows_counts_no_references_and_answers_the_same():
     # The effect of the option is invisible in code from the cache. That it is handed on is visible.
     assert borrowed.targetoptions["_nrt"] is False
     assert "_nrt" not in counted.targetoptions
+
+
+def halves(table):
+    return table[:1], table[1:]
+
+
+def test_one_in_both_ways_is_kept_under_two_names():
+    """Else callers of one get the other from the cache, and lose references or keep them for ever."""
+    made = compiled(halves), within(halves)
+    assert len({each._cache._impl.filename_base for each in made}) == 2
+    assert halves.__qualname__ == made[0].__qualname__ == made[1].__qualname__ == "halves"

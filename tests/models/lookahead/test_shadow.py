@@ -1,5 +1,7 @@
 """The shadow schedule against EASY."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,13 @@ class TestShadow:
         jobs.known[200:] = 1
         replay(jobs, 400, 10**9)
         assert jobs.queue.start.tolist() == self.easy["start"].tolist()
+
+    def test_it_keeps_no_reference(self):
+        jobs = shadow_of(self.workload, 400)
+        before = sys.getrefcount(jobs.state), sys.getrefcount(jobs.queue.start)
+        replay(jobs, 400, 10**9)
+        longest_since(jobs, 0)
+        assert (sys.getrefcount(jobs.state), sys.getrefcount(jobs.queue.start)) == before
 
     def test_it_does_not_run_ahead(self):
         jobs = shadow_of(self.workload, 400)
