@@ -131,24 +131,20 @@ class JobQueue(NamedTuple):
         return QueueCounts(*self.numbers)
 
 
-@within
-def jobs_in(queue: JobQueue) -> QueuedJobs:
-    """Return the jobs by name, for compiled callers that :func:`.borrowing` compiles."""
+def _jobs_in(queue: JobQueue) -> QueuedJobs:
     block = queue.columns
     return QueuedJobs(block[0], block[1], block[2], block[3], block[4], block[5])
+
+
+#: The jobs of a queue by name: for compiled callers that :func:`.borrowing` compiles, and, with reference counts, for
+#: those that create arrays.
+jobs_in, counted_jobs = within(_jobs_in), compiled(_jobs_in)
 
 
 @within
 def counts_of(queue: JobQueue) -> QueueCounts:
     """Return the counters by name, for compiled callers that :func:`.borrowing` compiles."""
     return QueueCounts(queue.numbers[0], queue.numbers[1], queue.numbers[2])
-
-
-@compiled
-def counted_jobs(queue: JobQueue) -> QueuedJobs:
-    """Return the jobs by name, with reference counts, for compiled callers that create arrays."""
-    block = queue.columns
-    return QueuedJobs(block[0], block[1], block[2], block[3], block[4], block[5])
 
 
 @within

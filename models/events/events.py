@@ -212,16 +212,13 @@ def _running(events: Events) -> RunningRows:
     return RunningRows(block[0], block[1], block[2], block[3], block[4], block[5])
 
 
-@within
-def amounts_of(events: Events) -> Amounts:
-    """Return the amounts of the machine by name, for compiled callers that :func:`.borrowing` compiles."""
+def _amounts_of(events: Events) -> Amounts:
     return Amounts(events.amounts[0], events.amounts[1], events.amounts[2])
 
 
-@compiled
-def counted_amounts(events: Events) -> Amounts:
-    """Return the amounts of the machine by name, with reference counts, for compiled callers that create arrays."""
-    return Amounts(events.amounts[0], events.amounts[1], events.amounts[2])
+#: The amounts of the machine by name: for compiled callers that :func:`.borrowing` compiles, and, with reference
+#: counts, for those that create arrays.
+amounts_of, counted_amounts = within(_amounts_of), compiled(_amounts_of)
 
 
 @within

@@ -86,7 +86,7 @@ class ShadowJobs(NamedTuple):
     @property
     def now(self) -> ShadowState:
         """The state by name, for callers in Python."""
-        return _state(self.state)
+        return _state_of(self)
 
     @property
     def submit(self) -> IntArray:
@@ -109,34 +109,25 @@ class ShadowJobs(NamedTuple):
         return self.queue.jobs.runtime
 
 
-def _state(block: IntArray) -> ShadowState:
+def _state_of(jobs: ShadowJobs) -> ShadowState:
+    block = jobs.state
     return ShadowState(block[:1], block[1:2], block[2:3], block[3:4], block[4:])
 
 
-_borrowed_state = within(_state)
-_counted_state = compiled(_state)
-
-
-@within
-def state_of(jobs: ShadowJobs) -> ShadowState:
-    """Return the state by name, for compiled callers that :func:`.borrowing` compiles."""
-    return _borrowed_state(jobs.state)
-
-
-@compiled
-def counted_state(jobs: ShadowJobs) -> ShadowState:
-    """Return the state by name, with reference counts, for compiled callers that create arrays."""
-    return _counted_state(jobs.state)
+#: The state of a shadow by name: for compiled callers that :func:`.borrowing` compiles, and, with reference counts, for
+#: those that create arrays.
+state_of, counted_state = within(_state_of), compiled(_state_of)
 
 
 def open_shadow(capacity: IntArray, now: int, rows: int = 0) -> ShadowJobs:
     """Return a shadow that begins at `now`, with room for `rows` jobs, on a machine of this capacity."""
     state = np.concatenate((np.zeros(_COUNTERS, dtype=np.int64), capacity))
-    _state(state).clock[0] = now
     queue = open_queue(rows, len(capacity))
     known, running, peaks = np.zeros((3, rows), dtype=np.int64)
     queue.start[:] = WAITS
-    return ShadowJobs(queue, known, running, peaks, np.zeros((3, rows + 1), dtype=np.int64), state, NEVER_CLOSED)
+    made = ShadowJobs(queue, known, running, peaks, np.zeros((3, rows + 1), dtype=np.int64), state, NEVER_CLOSED)
+    made.now.clock[0] = now
+    return made
 
 
 def begin_with(jobs: ShadowJobs, running: IntArray, start: IntArray) -> None:

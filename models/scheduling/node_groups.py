@@ -7,6 +7,7 @@ the number of different nodes, not on all nodes.
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...base import FloatArray, IntArray
 from ..compiled import borrowing, compiled, within
@@ -92,10 +93,12 @@ def _jobs(instant: NodesNow) -> JobsNow:
     return JobsNow(instant.jobs[:, 0], instant.jobs[:, 1], instant.jobs[:, 2:])
 
 
-@compiled
-def counted_jobs_now(instant: NodesNow) -> JobsNow:
-    """Return what the jobs ask for, with reference counts, for compiled callers that create arrays."""
-    return JobsNow(instant.jobs[:, 0], instant.jobs[:, 1], instant.jobs[:, 2:])
+@borrowing
+def copy_slots(instant: NodesNow, rows: NDArray[np.void]) -> None:
+    """Set `slots` and `kind` of each row to those of a job."""
+    jobs = _jobs(instant)
+    for row in range(len(rows)):
+        rows[row].slots, rows[row].kind = jobs.slots[row], jobs.kind[row]
 
 
 def instant_of(nodes: NodeClasses, slots: IntArray, demand: IntArray, later: int) -> NodesNow:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ...base import FloatArray, IntArray
 from ..compiled import borrowing, compiled, within
 from ..profiles.amounts import AmountSteps
-from .node_groups import NodesNow, counted_jobs_now, finds_slots, forget_refusals, take_slots
+from .node_groups import NodesNow, copy_slots, finds_slots, forget_refusals, take_slots
 
 #: The profile is stored before every `_EVERY`-th position of an order.
 _EVERY = 8
@@ -167,6 +167,8 @@ def open_search(
     (number, resources) = need.shape
     placed = len(instant.nodes) > 0
     jobs = np.zeros(number, dtype=SEARCH_ROW)
+    if placed:
+        copy_slots(instant, jobs)
     enough = np.zeros(resources, dtype=np.int64)
     count = 0
     first = 0
@@ -181,9 +183,6 @@ def open_search(
             extra += 1
         for resource in range(resources):
             enough[resource] += need[row, resource]
-        if placed:
-            asked = counted_jobs_now(instant)
-            jobs[row].slots, jobs[row].kind = asked.slots[row], asked.kind[row]
         if row == 0 or not len(mode_of) or mode_of[row] != mode_of[first]:
             count, first = count + 1, row
         jobs[row].first = first
