@@ -338,27 +338,26 @@ class Profile(ProfileSearch):
             Shape (jobs,), and the first job that lacks each amount, in order.
         """
         shared = self._shared_amounts()
-        free = shared.free.copy()
-        for place, begin, _, missing in shared.steps(self.now + 1):
-            if begin <= self.now:
-                free[place] -= missing
+        free = shared.free_now()
         need = shared.need_of_all(jobs)
         lacks = (need > 0) & (need > free)
         held = np.asarray(lacks.any(axis=1))
-        first = sorted({int(lacks[:, key].argmax()) for key in range(len(free)) if lacks[:, key].any()})
-        if first:
-            ends = np.array([self.now + job.job.walltime for job in jobs])
-            running = self._state.running.entries
-            released = shared.need_of_all(running)
-            for key in np.flatnonzero(lacks.any(axis=0)).tolist():
-                keeper, left, enough = int(lacks[:, key].argmax()), int(free[key]), self.now
-                for run, amount in zip(running, released[:, key].tolist(), strict=True):
-                    if left >= need[keeper, key]:
-                        break
-                    left, enough = left + amount, run.expected_end(self.now)
-                later = np.arange(len(jobs)) > keeper
-                held |= later & (need[:, key] > max(left - need[keeper, key], 0)) & (ends > enough)
-        return held, [jobs[place] for place in first]
+        if not held.any():
+            return held, []
+        ends = np.array([self.now + job.job.walltime for job in jobs])
+        running = self._state.running.entries
+        released = shared.need_of_all(running)
+        keepers = set()
+        for key in np.flatnonzero(lacks.any(axis=0)).tolist():
+            keeper, left, enough = int(lacks[:, key].argmax()), int(free[key]), self.now
+            keepers.add(keeper)
+            for run, amount in zip(running, released[:, key].tolist(), strict=True):
+                if left >= need[keeper, key]:
+                    break
+                left, enough = left + amount, run.expected_end(self.now)
+            later = np.arange(len(jobs)) > keeper
+            held |= later & (need[:, key] > max(left - need[keeper, key], 0)) & (ends > enough)
+        return held, [jobs[place] for place in sorted(keepers)]
 
     def free_until(
         self, job: Waiting, at: int | None = None, shape: int | None = None

@@ -90,6 +90,13 @@ class Shared:
         self.most = np.array([book.most[key] for key in keys] if book is not None else [], dtype=np.int64)
         self.free = self.most - np.array([used[key] for key in keys], dtype=np.int64)
 
+    def free_now(self) -> IntArray:
+        """Return what running jobs leave of the present limits. Shape (keys,)."""
+        if self._book is None:
+            return self.free
+        limits = [self._book.parts[part].at(what, self.now) for part, what in self.keys]
+        return self.free - self.most + np.array(limits, dtype=np.int64)
+
     def need_of(self, request: JobView) -> IntArray:
         """Return the shared amounts of a job, or of its shape. Shape (keys,)."""
         if self._book is None or not self.keys:
