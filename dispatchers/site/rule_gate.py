@@ -304,11 +304,10 @@ class RuleGate:
         asking = [entry for entry in queue if self._book.layouts and (entry.job.within or entry.job.slots)]
         if not asking:
             return queue, None
-        fits = state.profile().fit_now(asking).tolist()
-        hidden = {entry.order for entry, fit in zip(asking, fits, strict=True) if not fit}
+        room = state.profile()
+        hidden = {entry.order for entry, fit in zip(asking, room.fit_now(asking).tolist(), strict=True) if not fit}
         if not hidden:
             return queue, None
-        room = state.profile()
         room.keep(next(entry for entry in ordered if entry.order in hidden))
         return [entry for entry in queue if entry.order not in hidden], room
 
