@@ -423,6 +423,16 @@ class _OnGroups(PlanConstraint):
         """Return whether a job may lie on so many groups."""
         raise NotImplementedError
 
+    def _limit(self, plan: PlanModel, job: ModelJob, used: list[IntVar]) -> None:
+        """Limit the groups that a job of the model uses. `used` is a literal per group."""
+        raise NotImplementedError
+
+    def add_to(self, plan: PlanModel) -> None:
+        """Limit the groups of each concerned job."""
+        for job in plan.jobs.values():
+            if job.on and self.concerns(job.job):
+                self._limit(plan, job, self.used(plan, job))
+
     def groups_of(self, nodes: Iterable[int]) -> int:
         """Return the number of groups of some nodes."""
         return len({self._labels[node] for node in nodes})
@@ -473,11 +483,9 @@ class SameRack(_OnGroups):
         """Return whether it is one group."""
         return groups == 1
 
-    def add_to(self, plan: PlanModel) -> None:
-        """Let each concerned job use one group."""
-        for job in plan.jobs.values():
-            if job.on and self.concerns(job.job):
-                plan.model.add_exactly_one(self.used(plan, job))
+    def _limit(self, plan: PlanModel, job: ModelJob, used: list[IntVar]) -> None:
+        """Let a job use one group."""
+        plan.model.add_exactly_one(used)
 
 
 class SpreadOver(_OnGroups):
@@ -512,11 +520,9 @@ class SpreadOver(_OnGroups):
         """Return whether these are enough groups."""
         return groups >= self.least(job)
 
-    def add_to(self, plan: PlanModel) -> None:
-        """Let each concerned job use enough groups."""
-        for job in plan.jobs.values():
-            if job.on and self.concerns(job.job):
-                plan.model.add(sum(self.used(plan, job)) >= self.least(job.job))
+    def _limit(self, plan: PlanModel, job: ModelJob, used: list[IntVar]) -> None:
+        """Let a job use enough groups."""
+        plan.model.add(sum(used) >= self.least(job.job))
 
 
 def _check_resource(name: str, machine: Machine) -> int:
