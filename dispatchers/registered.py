@@ -66,6 +66,18 @@ def knows_site(dispatcher: Dispatcher) -> bool:
     return any(DispatcherContract(part).knows_site for part in layers(dispatcher))
 
 
+def option_of(part: Dispatcher, name: str) -> Any:
+    """Return an option of a dispatcher by its name, ``None`` if it has no such option."""
+    return getattr(getattr(part, "options", None), name, None)
+
+
+def places_compactly(dispatcher: Dispatcher) -> bool:
+    """Return whether a dispatcher, or an inner one, places jobs in few groups of the machine's levels."""
+    return any(
+        "compact" in (getattr(part, "placement", None), option_of(part, "placement")) for part in layers(dispatcher)
+    )
+
+
 def reset_part(part: Dispatcher, machine: Machine | None, rng: np.random.Generator | None = None) -> None:
     """Reset a dispatcher, if it has memory."""
     reset = DispatcherContract(part).reset

@@ -20,7 +20,7 @@ from ..base.contracts import PredictorContract
 from ..base.user_warnings import warn
 from ..dispatchers import Dispatcher, create_dispatcher
 from ..dispatchers.protocol import DispatcherContract
-from ..dispatchers.registered import knows_site, layers
+from ..dispatchers.registered import knows_site, layers, places_compactly
 from ..dispatchers.rule_book import unknown_level
 from ..predictors import Oracle, Predictor
 from ..predictors import create as create_predictor
@@ -360,7 +360,7 @@ def _unheeded(workload: Workload, nodes: int, dispatcher: Dispatcher) -> list[st
         told = "jobs name licences, and the machine has no number of any: they are not counted"
         warn(told, UnheededWarning)
         fields.append("licences")
-    if _is_compact(dispatcher) and nodes > 1 and not workload.machine.levels:
+    if places_compactly(dispatcher) and nodes > 1 and not workload.machine.levels:
         warn("placement=compact fills nodes in their order: the machine has no levels", UnheededWarning)
         fields.append("placement")
     if any(workload.columns.exclusive.values) and nodes == 1:
@@ -378,18 +378,6 @@ def _unheeded(workload: Workload, nodes: int, dispatcher: Dispatcher) -> list[st
     jobs = "1 job names" if named == 1 else f"{named} jobs name"
     warn(f"{_name(dispatcher)} knows no reservations: {jobs} one and may start outside it", UnheededWarning)
     return [*fields, "reservation"]
-
-
-def _is_compact(dispatcher: Dispatcher) -> bool:
-    """Return whether a dispatcher, or one inside of it, places jobs in few groups."""
-    parts = layers(dispatcher)
-    return any(
-        "compact" in (getattr(part, "placement", ""), getattr(_options(part), "placement", "")) for part in parts
-    )
-
-
-def _options(part: Any) -> Any:
-    return getattr(part, "options", None)
 
 
 def _check_levels(workload: Workload) -> None:

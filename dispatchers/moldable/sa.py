@@ -14,7 +14,7 @@ from ...workloads.machine_state import MachineState
 from ..backfilling.conservative import Conservative
 from ..options import Layer
 from ..protocol import Action, Dispatcher, DispatcherContract, Start, State, Waiting
-from ..registered import layers, reported
+from ..registered import layers, option_of, reported
 from ..rule_book import has_rules
 from .forecast import earliest_end, forecast_start, starts_now
 from .rigid_jobs import Size, as_rigid, sizes_of
@@ -309,7 +309,7 @@ class SA(Layer[SAOptions]):
 
 def _molds(part: Dispatcher) -> bool:
     """Return whether a dispatcher's option lets it choose shapes itself."""
-    return bool(getattr(getattr(part, "options", None), "molds", False))
+    return bool(option_of(part, "molds"))
 
 
 def _with_queue(state: State, shown: dict[int, Waiting]) -> State:
