@@ -6,13 +6,16 @@ import numpy as np
 
 from ..base import IntArray
 from ..models.profiles.layouts import NO_LABELS, compact_order, gathered, packed
-from ..models.profiles.layouts import PlacedAttempts as PlacedAttempts  # noqa: PLC0414  (had from here, too)
-from ..models.profiles.layouts import count_groups as count_groups  # noqa: PLC0414  (had from here, too)
-from ..models.profiles.layouts import least_groups as least_groups  # noqa: PLC0414
-from ..models.profiles.layouts import stranded_share as stranded_share  # noqa: PLC0414
+from ..models.profiles.layouts import PlacedAttempts as PlacedAttempts  # noqa: PLC0414 - also for the simulation
+from ..models.profiles.layouts import count_groups as count_groups  # noqa: PLC0414 - also for the simulation
+from ..models.profiles.layouts import least_groups as least_groups  # noqa: PLC0414 - also for the simulation
+from ..models.profiles.layouts import stranded_share as stranded_share  # noqa: PLC0414 - also for the simulation
 from ..workloads import Machine
 from ..workloads.job import slot_units
 from .views import JobView, Placement
+
+#: Labels for slots that may lie in any groups.
+_ANY_GROUP = np.zeros(0, dtype=np.int64)
 
 
 def is_bound(job: JobView, since: int, now: int) -> bool:
@@ -45,7 +48,7 @@ def place(job: JobView, since: int, now: int, counts: IntArray, slots: int, mach
         sizes = np.array(sorted(slot_units(f"job {job.id}", job.slots)[1], reverse=True), dtype=np.int64)
         if bound and job.within_groups > 1 and not gathered(fits, slots, labels, job.within_groups):
             return None
-        if not packed(fits, sizes, labels if bound and job.within_groups == 1 else NO_LABELS[0:0].reshape(-1)):
+        if not packed(fits, sizes, labels if bound and job.within_groups == 1 else _ANY_GROUP):
             return None
     order = compact_order(fits, slots, labels.reshape(1, -1) if job.within else NO_LABELS)
     nodes = order.repeat(fits[order])
