@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ..base import read_bounded
+from ..base.printed import first_of
 from ..simulation import simulate
 from ..workloads import Snapshot, Workload
 from ..workloads.slurm_conf import SlurmSite
@@ -87,8 +88,7 @@ def of_other_sites(workload: Workload, site: SlurmSite, limits: SlurmLimits | No
 
 
 def _listed(counts: Collection[str]) -> str:
-    names = sorted(map(str, counts))
-    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    return first_of(sorted(map(str, counts)))
 
 
 @dataclass(frozen=True, slots=True)

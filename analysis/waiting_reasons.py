@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..base import IntArray, count_slots
+from ..base.printed import first_of
 from ..dispatchers import Dispatcher
 from ..simulation import simulate
 from ..workloads import Job, MachineState, Reservation, Workload
@@ -214,8 +215,7 @@ def _reserved(question: Question, job: Job) -> str:
         concerns = each.name != job.reservation and usable & set(each.indices(places))
         if concerns and each.end > state.at and each.begin < state.at + job.walltime:
             names = [question.node_names[place] for place in each.indices(places)]
-            shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-            return f"reservation {each.name or 'for maintenance'} of {shown} comes before it would end"
+            return f"reservation {each.name or 'for maintenance'} of {first_of(names)} comes before it would end"
     return "a reservation"
 
 

@@ -2,7 +2,7 @@
 
 import difflib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 #: Most letters of an external text, such as a name in a table, and of a whole message.
 MOST_LETTERS, MOST_OF_MESSAGE = 300, 1000
@@ -27,6 +27,11 @@ def near_name(name: str, known: Iterable[str], told: str = " (did you mean {}?)"
     """Return `told` with the known name that is most like `name`. Nothing if none is like it."""
     close = difflib.get_close_matches(name, list(known), n=1)
     return told.format(close[0]) if close else ""
+
+
+def first_of(names: Sequence[str], most: int = 3) -> str:
+    """Return the first names in one line, with ``...`` if there are more."""
+    return ", ".join(names[:most]) + ", ..." * (len(names) > most)
 
 
 def _printable(letter: str) -> str:

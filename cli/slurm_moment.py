@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from ..base import InputError
+from ..base.printed import first_of
 from ..base.unfinished_files import temporary_folder
 from ..dispatchers import Slurm
 from ..workloads import MachineState, Snapshot, Workload, read
@@ -123,8 +124,10 @@ def moment_of(snapshot: SnapshotFiles, answers: SiteAnswers, told: str) -> Itera
         workload, state = standing_jobs(seen, site, past, reservations)
         shut = [node.name for node in seen.nodes if node.reserved and reserved is None]
         if shut:
-            listed = ", ".join(shut[:5]) + (", ..." if len(shut) > 5 else "")
-            say("note", f"{listed}: a reservation closes them for ever here; --reservations says when it ends")
+            say(
+                "note",
+                f"{first_of(shut, 5)}: a reservation closes them for ever here; --reservations says when it ends",
+            )
         options = {
             "config": str(config),
             "shares": answers.shares,

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import pandas as pd
 
+from ..base.printed import first_of
 from ..dispatchers.site import (
     AtMostOf,
     Deadline,
@@ -287,7 +288,7 @@ def _of_plans(constraint: PlanConstraint, stays: Sequence[Stay], workload: Workl
             {stay.job.id: _planned(stay, now, predicted) for stay in starting},
         )
         if not constraint.holds(plan):
-            ids = ", ".join(stay.job.id for stay in starting[:3]) + ", ..." * (len(starting) > 3)
+            ids = first_of([stay.job.id for stay in starting])
             yield f"does not hold at t={now}, at which there start: {ids}"
             return
         running += starting

@@ -12,7 +12,7 @@ from ..base import InputError, IntArray
 from ..dispatchers.layouts import PlacedAttempts, count_groups, least_groups, stranded_share
 from ..workloads import Job, Machine, Workload
 from ..workloads.fitting_requests import units_of
-from ..workloads.levels import labels_of, level_texts, read_levels
+from ..workloads.levels import by_size, labels_of, level_texts, read_levels
 
 #: Share of the jobs from which a size is a common one.
 _COMMON = 0.05
@@ -125,7 +125,7 @@ def group_metrics(result: Any) -> dict[str, float]:
     except ValueError as error:
         raise InputError(f"manifest: {error}") from None
     labels = labels_of(read, nodes)
-    names = sorted(read, key=lambda name: -len(read[name]))
+    names = by_size(read)
     jobs = result.jobs
     groups = jobs["groups"].to_numpy()
     started = groups > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..base import InputError, shown
+from ..base.printed import first_of
 
 #: Name of the level of leaf switches, and of that of blocks.
 SWITCH, BLOCK = "switch", "block"
@@ -67,8 +68,8 @@ def read_topology(
     for name, height in heights.items():
         levels.setdefault(SWITCH if height == 1 else f"{SWITCH}{height}", {})[name] = below[name]
     if unknown:
-        listed = ", ".join(unknown[:3]) + (", ..." if len(unknown) > len(unknown[:3]) else "")
-        notes.append(f"{source}: topology: {len(unknown)} names are no nodes of the site, and do not count: {listed}")
+        told = f"{len(unknown)} names are no nodes of the site, and do not count: {first_of(unknown)}"
+        notes.append(f"{source}: topology: {told}")
     return {level: _groups(level, groups, nodes, notes, source) for level, groups in levels.items()}
 
 
@@ -109,9 +110,7 @@ def _groups(
                 )
     alone = [node for node in range(len(nodes)) if node not in owner]
     if alone and len(alone) < len(nodes):
-        listed = ", ".join(nodes[node] for node in alone[:3]) + (", ..." if len(alone) > len(alone[:3]) else "")
-        notes.append(
-            f"{source}: topology: {len(alone)} nodes are below no {level}, each is a group of its own: {listed}"
-        )
+        told = f"{len(alone)} nodes are below no {level}, each is a group of its own"
+        notes.append(f"{source}: topology: {told}: {first_of([nodes[node] for node in alone])}")
     connected = [tuple(sorted(members)) for members in groups.values() if members]
     return (*connected, *((node,) for node in alone))

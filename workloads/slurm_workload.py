@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ..base import InputError, shown
+from ..base.printed import first_of
 from .formats import read
 from .formats.sacct import UNTOLD
 from .formats.slots import GPU, MEMORY
@@ -86,8 +87,7 @@ def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **op
         ([name for name in site.away if name in used], "are down or drained, and count, since jobs ran there"),
     ):
         if names:
-            listed = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-            notes.append(f"{site.source} has {len(names)} nodes that {what}: {listed}")
+            notes.append(f"{site.source} has {len(names)} nodes that {what}: {first_of(names, 5)}")
     notes += site.missing
     if untold := int((records["other_options"] == UNTOLD).sum()):
         told = {"qos": any(workload.columns.qos.values), "constraint": bool((records["constraint"] != "").any())}

@@ -7,6 +7,7 @@ from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ...base import LONGEST, InputError, check_whole, shown
+from ...base.printed import first_of
 from ..machine import Machine
 from .trace_files import ReadingBounds
 
@@ -187,8 +188,7 @@ class ReadingLog:
         for one in malformed:
             by_reason.setdefault(one.reason, []).append(one.line)
         for reason, lines in by_reason.items():
-            numbers = [line_text(line).removeprefix("line ") for line in lines[:LISTED]]
-            listed = ", ".join(numbers) + (", ..." if len(lines) > LISTED else "")
+            listed = first_of([line_text(line).removeprefix("line ") for line in lines[: LISTED + 1]], LISTED)
             self.notes.append(
                 f"{counted(len(lines), 'malformed record')} dropped ({reason}): line{'s'[: len(lines) > 1]} {listed}"
             )
