@@ -7,17 +7,14 @@ from typing import Any
 import numpy as np
 
 from ...base import IntArray
-from ...models.lookahead.choosing import ALL, LISTED, NOBODY, SEARCHED, LookaheadReports, open_past, run_look_ahead
+from ...models.lookahead.choosing import LookaheadReports, open_past, run_look_ahead
 from ...models.lookahead.guarantees import PlanSettings
 from ..backfilling.compiled_traces import CompiledTrace
+from .instant import ORIGINS
 
 #: Decisions per call: about a second, after which an interrupt is noticed.
 _DECISIONS = 1 << 13
-#: Names of the codes of a report, and its columns that are no whole numbers.
-_NAMES = {
-    "status": {NOBODY: "none", ALL: "trivial", LISTED: "feasible", SEARCHED: "feasible"},
-    "used": {NOBODY: "none", ALL: "none", LISTED: "list", SEARCHED: "search"},
-}
+#: Columns of a report that are no whole numbers.
 _REAL = ("objective", "due_hours")
 
 
@@ -65,6 +62,6 @@ class CompiledLookahead(CompiledTrace):
         columns: dict[str, list[Any]] = {}
         for key, values in zip(LookaheadReports._fields, self._told[:, : self._count], strict=True):
             numbers = values.tolist() if key in _REAL else values.astype(np.int64).tolist()
-            names = _NAMES.get(key)
+            names = ORIGINS.get(key)
             columns[key] = [names[code] for code in numbers] if names else numbers
         return columns

@@ -11,6 +11,7 @@ import numpy as np
 from ...base import BoolArray, IntArray
 from ...models import PlacementRule
 from ...models.lookahead.guarantees import MachineRoom, Queue
+from ...models.lookahead.planning import ALL_FIT, LISTED, NONE_FITS, SEARCHED, LookaheadPlan
 from ...workloads.machine_rules import Closure
 from ..backfilling.easy import walltime_order
 from ..fitting import amounts_of, fitting
@@ -19,6 +20,12 @@ from ..profile import Profile
 from ..protocol import Placement, State, Waiting
 from ..rule_book import closures_ahead, has_rules
 from ..space import Space, space_of
+
+#: Names of the origins of starts in reports.
+ORIGINS = {
+    "status": {NONE_FITS: "none", ALL_FIT: "trivial", LISTED: "feasible", SEARCHED: "feasible"},
+    "used": {NONE_FITS: "none", ALL_FIT: "none", LISTED: "list", SEARCHED: "search"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +164,12 @@ class Decision:
     ----------
     starts
         Positions in the queue with nodes, already placed.
-    status
-        ``none`` (no job fits now), ``trivial`` (all fit), ``feasible``.
+    origin
+        Origin of the starts, see :class:`.LookaheadPlan`.
     candidates, requested
         Number of planned jobs, and their amounts.
     objective
         Sum of weight times start, seconds from now.
-    used
-        Origin of the plan: ``list``, ``search`` or ``none``.
     guarantees
         Number of jobs with a guaranteed start.
     guaranteed
@@ -172,10 +177,21 @@ class Decision:
     """
 
     starts: Sequence[tuple[int, Placement]] = ()
-    status: str = "none"
+    origin: int = NONE_FITS
     candidates: int = 0
     requested: int = 0
     objective: float = math.nan
-    used: str = "none"
     guarantees: int = 0
     guaranteed: IntArray | None = None
+
+
+def decided(starts: Sequence[tuple[int, Placement]], planned: LookaheadPlan) -> Decision:
+    """Return a decision of the model with the placed starts."""
+    return Decision(
+        starts=starts,
+        origin=int(planned.origin),
+        candidates=int(planned.candidates),
+        requested=int(planned.requested),
+        objective=float(planned.objective),
+        guarantees=int(planned.guarantees),
+    )

@@ -6,17 +6,20 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
+
 from ...base.checks import EACH_STEP, MOST_STEPS, Checked, number, whole
 from ...base.time_texts import seconds_option
 from ...models import PlacementRule
 from ...models.lookahead.guarantees import PlanSettings, doubts, settle
+from ...models.lookahead.planning import TO_PLAN, first_to_start, without_plan
 from ..compiled_steps import CompiledSteps
 from ..options import Configured, ReserveBy, internal
 from ..protocol import Action, Start, State, Wake
 from ..space import NodeSpace, place_all, space_of
 from .compiled_lookahead import CompiledLookahead
 from .history import History
-from .instant import Decision, DecisionInput, RoomUnderRules
+from .instant import ORIGINS, Decision, DecisionInput, RoomUnderRules, decided
 from .node_plan import plan_on_nodes
 from .pool_plan import plan_by_walltimes, plan_on_pool, put
 
@@ -143,9 +146,9 @@ class Lookahead(Configured[LookaheadOptions]):
             "intervals": decision.candidates + len(state.running),
             "requested": decision.requested,
             "available": sum(seen.available),
-            "status": decision.status,
+            "status": ORIGINS["status"][decision.origin],
             "objective": decision.objective,
-            "used": decision.used,
+            "used": ORIGINS["used"][decision.origin],
             "guarantees": decision.guarantees,
             "literally": int(doubting),
             "due_hours": settings.due / 3600 if settings.due >= 0 else math.inf,
@@ -198,24 +201,20 @@ class Lookahead(Configured[LookaheadOptions]):
         return settle(self.settings(), float(self.options.patience), longest_wait)
 
     def _decide(self, seen: DecisionInput, settings: PlanSettings, history: History | None) -> Decision:
-        """Start all jobs if they fit, else those planned for now. No plan if none fits."""
-        fits, queue = seen.fits, seen.state.queue
-        if not fits.any():
-            return Decision()
-        if seen.together:
-            placed = place_all(seen.space, queue)
-            if placed is not None:
-                return Decision(list(enumerate(placed)), "trivial", len(placed), int(seen.amount.sum()), 0.0)
+        placed = place_all(seen.space, seen.state.queue) if seen.together else None
+        planned = without_plan(seen.amount, seen.fits, placed is not None)
+        if planned.origin != TO_PLAN:
+            return decided(list(enumerate(placed or ())), planned)
         if isinstance(seen.space, NodeSpace):
-            planned = plan_on_nodes(seen, settings, self.options.placement)
+            decision = plan_on_nodes(seen, settings, self.options.placement)
         elif self.options.reserve_by == "walltimes" and history is not None:
-            return plan_by_walltimes(seen, settings, history)
+            decision = plan_by_walltimes(seen, settings, history)
         else:
-            planned = plan_on_pool(seen, settings)
-        if not (planned.starts or seen.state.running or seen.closures):
-            # Nothing else will happen, so the first job that fits must start.
-            planned = replace(planned, starts=put(seen, [int(fits.argmax())]))
-        return planned
+            decision = plan_on_pool(seen, settings)
+        if not (decision.starts or seen.state.running or seen.closures):
+            guaranteed = np.zeros(0, dtype=np.int64) if decision.guaranteed is None else decision.guaranteed
+            decision = replace(decision, starts=put(seen, [first_to_start(seen.fits, guaranteed)]))
+        return decision
 
 
 def _compacted(state: State, starts: list[Start]) -> list[Start]:

@@ -21,7 +21,7 @@ from ...models import (
     rearranged,
 )
 from ...models.lookahead.guarantees import PlanSettings, Queue
-from ...models.lookahead.planning import candidates, weights
+from ...models.lookahead.planning import LISTED, SEARCHED, candidates, weights
 from ..problems import Held, closed_amounts, held, problem_beside, summed
 from ..protocol import Placement, Waiting
 from .instant import Decision, DecisionInput
@@ -199,7 +199,7 @@ def plan_on_nodes(seen: DecisionInput, settings: PlanSettings, rule: PlacementRu
     guarded = -1 if first or len(capacity) > 1 else guaranteed.overdue
     places = places[places != guaranteed.overdue]
     if not len(places):
-        return Decision(_put(seen, first), "feasible", objective=0.0, used="list", guarantees=guaranteed.given)
+        return Decision(_put(seen, first), LISTED, objective=0.0, guarantees=guaranteed.given)
     if len(free) and first:
         slots = np.bincount(first[0][1], minlength=len(free))
         free = free - slots[:, None] * np.array(state.queue[guaranteed.overdue].demand)
@@ -215,11 +215,10 @@ def plan_on_nodes(seen: DecisionInput, settings: PlanSettings, rule: PlacementRu
         best = _in_turn(best, [state.queue[place] for place in places], weight[places], guaranteed.latest[places])
     return Decision(
         starts=_put(seen, first + ([] if best is None else _now(best, places.tolist())), guarded),
-        status="feasible",
+        origin=SEARCHED if searched else LISTED,
         candidates=len(places),
         requested=int(problem.need.sum()),
         objective=math.nan if best is None else best.cost / scale,
-        used="search" if searched else "list",
         guarantees=guaranteed.given,
     )
 

@@ -7,13 +7,13 @@ from itertools import repeat
 import numpy as np
 
 from ...base import IntArray
-from ...models.lookahead.guarantees import NO_GUARANTEE, PlanSettings, Walltimes, told_apart
+from ...models.lookahead.guarantees import PlanSettings, Walltimes, told_apart
 from ...models.lookahead.planning import LookaheadPlan, plan
 from ..overlay import Booking, Overlay
 from ..protocol import Placement, State, Waiting
 from ..space import NodeSpace, place_at
 from .history import History
-from .instant import Decision, DecisionInput, RoomUnderRules
+from .instant import Decision, DecisionInput, RoomUnderRules, decided
 
 
 def plan_on_pool(seen: DecisionInput, settings: PlanSettings) -> Decision:
@@ -33,13 +33,7 @@ def plan_on_pool(seen: DecisionInput, settings: PlanSettings) -> Decision:
 def plan_by_walltimes(seen: DecisionInput, settings: PlanSettings, history: History) -> Decision:
     """Plan likewise, with guarantees by walltimes that stay between decisions."""
     lookahead_plan, guaranteed = plan(seen.waiting, seen.busy, settings, _walltimes(seen, history.guaranteed()))
-    decision = replace(_decision(seen, lookahead_plan), guaranteed=guaranteed)
-    if decision.starts or seen.state.running or seen.closures:
-        return decision
-    # Nothing else will happen, so the job with the first guaranteed start must start.
-    first = np.where(guaranteed < 0, NO_GUARANTEE, guaranteed)
-    place = int(first.argmin()) if len(first) and first.min() < NO_GUARANTEE else int(seen.fits.argmax())
-    return replace(decision, starts=put(seen, [place]))
+    return replace(_decision(seen, lookahead_plan), guaranteed=guaranteed)
 
 
 def _walltimes(seen: DecisionInput, guaranteed: IntArray) -> Walltimes:
@@ -51,15 +45,7 @@ def _walltimes(seen: DecisionInput, guaranteed: IntArray) -> Walltimes:
 
 
 def _decision(seen: DecisionInput, lookahead_plan: LookaheadPlan) -> Decision:
-    return Decision(
-        starts=put(seen, lookahead_plan.start.tolist(), lookahead_plan.overdue),
-        status="feasible",
-        candidates=lookahead_plan.candidates,
-        requested=int(lookahead_plan.requested),
-        objective=float(lookahead_plan.objective),
-        used="search" if lookahead_plan.searched else "list",
-        guarantees=int(lookahead_plan.guarantees),
-    )
+    return decided(put(seen, lookahead_plan.start.tolist(), lookahead_plan.overdue), lookahead_plan)
 
 
 def put(

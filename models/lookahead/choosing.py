@@ -1,4 +1,4 @@
-"""Compiled event loop under look-ahead on a pool: start all jobs if they fit, else those planned to start."""
+"""Compiled event loop under look-ahead on a pool."""
 
 from typing import NamedTuple
 
@@ -22,12 +22,9 @@ from ..events.events import (
 from ..scheduling.selection import fitting
 from .expected_shadow import ExpectedShadow, longest_wait, open_expected, predict
 from .guarantees import MachineRoom, PlanSettings, Queue, Walltimes, doubts, settle, told_apart
-from .planning import plan
+from .planning import TO_PLAN, LookaheadPlan, first_to_start, plan, without_plan
 from .shadow import ShadowJobs, open_shadow
 from .sightings import RUNS, Seen, Sightings, see_jobs
-
-#: Status and origin of a plan: no job fits, all fit, from the list, from the local search.
-NOBODY, ALL, LISTED, SEARCHED = range(4)
 
 
 class LookaheadReports(NamedTuple):
@@ -42,7 +39,7 @@ class LookaheadReports(NamedTuple):
     requested, available
         Amounts of the jobs in the plan, and free amounts, summed over resources.
     status, used
-        One of the codes above.
+        Origin of the starts, see :class:`.LookaheadPlan`.
     objective
         Objective of the plan.
     guarantees
@@ -232,7 +229,7 @@ def _remember(past: SimulatedHistory, starts: IntArray, now: int, waiting: int) 
 def look_ahead(
     events: Events, now: int, settings: PlanSettings, waits: IntArray, reports: FloatArray, decision: int
 ) -> IntArray:
-    """Return all waiting jobs if they fit, else those planned to start now. No plan if no job fits.
+    """Return the jobs that start now, see :func:`.without_plan` and :func:`.plan`.
 
     Once predictions are not trusted, guaranteed starts use walltimes. Then no job starts that would delay one of them.
 
@@ -250,26 +247,42 @@ def look_ahead(
     Starting jobs in order, as positions in the queue, shape (starts,).
     """
     amount = events.queue.amount[waits]
-    nothing = np.zeros(0, dtype=np.int64)
-    jobs, amounts = counted_jobs(events.queue), counted_amounts(events)
-    literally = doubts(settings, now - jobs.submit[waits[0]])
-    fits, count, together = fitting(amount, amounts.free)
-    reports[:, decision] = 0
+    amounts = counted_amounts(events)
+    literally = doubts(settings, now - counted_jobs(events.queue).submit[waits[0]])
+    fits, _, together = fitting(amount, amounts.free)
+    planned = without_plan(amount, fits, together)
+    starts = planned.start
+    if planned.origin == TO_PLAN:
+        planned = _planned(events, now, settings, waits, amount, fits, literally)
+        starts = _with_room(planned.start, amount, amounts.free.copy())
+        if not len(starts) and count_running(events) == 0:
+            starts = np.full(1, first_to_start(fits, waits[:0]))
     report = reports_of(reports)
-    report.intervals[decision] = count_running(events)
+    report.candidates[decision] = planned.candidates
+    report.intervals[decision] = planned.candidates + count_running(events)
+    report.requested[decision] = planned.requested
     report.available[decision] = amounts.free.sum()
+    report.status[decision] = report.used[decision] = planned.origin
+    report.objective[decision] = planned.objective
+    report.guarantees[decision] = planned.guarantees
     report.literally[decision] = literally
     report.due_hours[decision] = settings.due / 3600 if settings.due >= 0 else np.inf
-    if not count:
-        report.objective[decision] = np.nan
-        return nothing
-    if together:
-        report.candidates[decision] = len(waits)
-        report.requested[decision] = amount.sum()
-        report.intervals[decision] += len(waits)
-        report.status[decision] = report.used[decision] = ALL
-        return np.arange(len(waits))
-    runs = running_rows(events)
+    return starts
+
+
+@compiled
+def _planned(
+    events: Events,
+    now: int,
+    settings: PlanSettings,
+    waits: IntArray,
+    amount: IntArray,
+    fits: BoolArray,
+    literally: bool,
+) -> LookaheadPlan:
+    """Plan the waiting jobs beside the running ones. With `literally`, guarantees use walltimes."""
+    nothing = np.zeros(0, dtype=np.int64)
+    jobs, amounts, runs = counted_jobs(events.queue), counted_amounts(events), running_rows(events)
     queue = Queue(now - jobs.submit[waits], jobs.predicted[waits], amount, fits)
     running = MachineRoom(
         _ends(events, runs, now, False),
@@ -278,23 +291,12 @@ def look_ahead(
         np.maximum(amounts.capacity, 1),
         nothing,
         nothing,
-        queue.amount[:0],
+        amount[:0],
     )
     walltimes = Walltimes(nothing, nothing, nothing)
     if literally:
         walltimes = told_apart(queue, running, Walltimes(jobs.walltime[waits], _ends(events, runs, now, True), nothing))
-    planned, _ = plan(queue, running, settings, walltimes)
-    report.candidates[decision] = planned.candidates
-    report.requested[decision] = planned.requested
-    report.guarantees[decision] = planned.guarantees
-    report.intervals[decision] += planned.candidates
-    report.objective[decision] = planned.objective
-    report.status[decision] = report.used[decision] = SEARCHED if planned.searched else LISTED
-    starts = _with_room(planned.start, amount, amounts.free.copy())
-    if not len(starts) and not len(runs):
-        # Nothing else will happen, so the first job that fits must start.
-        starts = _first(fits)
-    return starts
+    return plan(queue, running, settings, walltimes)[0]
 
 
 @compiled
@@ -317,10 +319,3 @@ def _with_room(places: IntArray, amount: IntArray, free: IntArray) -> IntArray:
             kept[count] = place
             count += 1
     return kept[:count]
-
-
-@compiled
-def _first(fits: BoolArray) -> IntArray:
-    first = np.zeros(1, dtype=np.int64)
-    first[0] = fits.argmax()
-    return first

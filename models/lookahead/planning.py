@@ -1,4 +1,7 @@
-"""Age-weighted look-ahead: plan jobs that fit now and urgent others, between guarantees of the oldest."""
+"""Age-weighted look-ahead: start all jobs if they fit, else plan those that fit and urgent others.
+
+The plan lies between guaranteed starts of the oldest jobs.
+"""
 
 from typing import NamedTuple
 
@@ -18,6 +21,9 @@ BOUND = 10.0
 MOST_FITTING = 100
 #: Seed of the local search's random numbers.
 SEED = 88172645463325252
+#: Origin of the starts: no job fits, all fit together, best list, local search. `TO_PLAN` if a plan must decide.
+NONE_FITS, ALL_FIT, LISTED, SEARCHED = range(4)
+TO_PLAN = 4
 
 
 class LookaheadPlan(NamedTuple):
@@ -31,8 +37,8 @@ class LookaheadPlan(NamedTuple):
         Number of planned jobs, their amounts, and number of jobs with a guaranteed start.
     objective
         Sum of weight times start, seconds from now.
-    searched
-        Whether the local search improved on every list.
+    origin
+        One of the codes above: `SEARCHED` if the local search improved on every list.
     overdue
         Position of the oldest overdue job that cannot start now. -1 if none.
     """
@@ -42,8 +48,40 @@ class LookaheadPlan(NamedTuple):
     requested: int
     guarantees: int
     objective: float
-    searched: bool
+    origin: int
     overdue: int
+
+
+@compiled
+def without_plan(amount: IntArray, fits: BoolArray, together: bool) -> LookaheadPlan:
+    """Return all jobs if they fit together, or none if none fits alone. Otherwise the origin is `TO_PLAN`.
+
+    Parameters
+    ----------
+    amount, fits
+        Amounts of the waiting jobs, and which fit now. Shapes (jobs, resources) and (jobs,).
+    together
+        Whether all fit together.
+    """
+    if not fits.any():
+        return LookaheadPlan(np.zeros(0, dtype=np.int64), 0, 0, 0, np.nan, NONE_FITS, -1)
+    if together:
+        return LookaheadPlan(np.arange(len(fits)), len(fits), amount.sum(), 0, 0.0, ALL_FIT, -1)
+    return LookaheadPlan(np.zeros(0, dtype=np.int64), 0, 0, 0, np.nan, TO_PLAN, -1)
+
+
+@compiled
+def first_to_start(fits: BoolArray, guaranteed: IntArray) -> int:
+    """Return the job that must start on an idle machine, where nothing else will happen.
+
+    It is the one with the first guaranteed start, else the first that fits. `guaranteed` belongs to the first jobs, -1
+    for none.
+    """
+    first = -1
+    for job in range(len(guaranteed)):
+        if guaranteed[job] >= 0 and (first < 0 or guaranteed[job] < guaranteed[first]):
+            first = job
+    return first if first >= 0 else int(fits.argmax())
 
 
 @compiled
@@ -124,7 +162,8 @@ def plan(
         held += start >= 0
     if by_walltimes:
         some = _that_keep_guarantees(begin, some, queue, walltimes.duration, guarantees)
-    planned_now = LookaheadPlan(begin[:some].copy(), count, units, held, cost, cost < listed, guarantees.overdue)
+    origin = SEARCHED if cost < listed else LISTED
+    planned_now = LookaheadPlan(begin[:some].copy(), count, units, held, cost, origin, guarantees.overdue)
     return planned_now, guarantees.start
 
 
