@@ -229,6 +229,13 @@ def _warned(
         _show(message, category, filename, lineno, file, line)
 
 
+#: Options that left, by command, and what to use.
+_LEFT_OPTIONS = {
+    ("hpcdispatch sequence", "--memory"): "request the memory with sbatch --mem",
+    ("hpcdispatch slurm evict", "--yes"): "the command prints what to run and changes nothing",
+}
+
+
 def _end(error: BaseException, debug: bool) -> int:
     """Print the error and return the exit code."""
     if isinstance(error, BrokenPipeError):
@@ -253,6 +260,8 @@ def _end(error: BaseException, debug: bool) -> int:
             text += "; a list has commas and a value no blanks, as in easy,fcfs and 15m"
         if isinstance(error, click.NoSuchOption) and command == "hpcdispatch":
             text += "; options stand after the command, as in hpcdispatch run --dispatcher easy"
+        if isinstance(error, click.NoSuchOption) and (command, error.option_name) in _LEFT_OPTIONS:
+            text = f"{error.option_name} was removed in 0.2; {_LEFT_OPTIONS[command, error.option_name]}"
         say("error", f"{text} (see {command} --help)")
         return 2
     if isinstance(error, click.ClickException):

@@ -25,6 +25,8 @@ def desk(tmp_path, monkeypatch):
         ("compar", "No such command 'compar'; did you mean compare?"),
         ("simulate x.swf", "No such command 'simulate'; expected one of run, compare, campaign"),
         ("--dispatcher easy", "options stand after the command, as in hpcdispatch run --dispatcher easy"),
+        ("sequence --memory 4", "--memory was removed in 0.2; request the memory with sbatch --mem"),
+        ("slurm evict --yes", "--yes was removed in 0.2; the command prints what to run"),
         ("run --dispacher easy", "Did you mean one of: '--dispatcher'"),
         (f"run {TRACE} --dispatcher EASY", "unknown dispatcher 'EASY' (did you mean easy?)"),
         (f"run {TRACE} --dispatcher esy-sjbf", "did you mean easy-sjbf?"),
