@@ -1,6 +1,8 @@
 """The package in scripts: importable from any folder, fast, without conflicts."""
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -39,6 +41,15 @@ def clone(tmp_path):
 def test_has_one_version():
     """A development version is numbered when it is built, and an editable install has the number of that time."""
     assert version("hpcdispatch").startswith(hpcdispatch.__version__.removesuffix("0"))
+
+
+def test_one_cites_the_last_release():
+    released, day = re.search(r"^## \[([\d.]+)\] - (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE).groups()
+    cited = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {released}\n" in cited
+    assert f'\ndate-released: "{day}"\n' in cited
+    described = json.loads((ROOT / "codemeta.json").read_text())
+    assert (described["version"], described["datePublished"]) == (released, day)
 
 
 def test_help_shows_what_there_is():
