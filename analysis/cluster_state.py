@@ -30,6 +30,16 @@ def cluster_state(snapshot: Snapshot, unit: Unit = "node", late: int = 0) -> Sce
     ------
     InputError
         If no job runs, or a job has no id or no nodes. Also if jobs share a node and `unit` is a node.
+
+    Examples
+    --------
+    >>> from hpcdispatch.analysis import cluster_state
+    >>> from hpcdispatch.workloads import Snapshot
+    >>> try:
+    ...     cluster_state(Snapshot(now=1767225600, nodes=(), running=(), waiting=()))
+    ... except ValueError as error:
+    ...     print(error)
+    cluster: expected running jobs, got none
     """
     if not snapshot.running:
         raise InputError("cluster: expected running jobs, got none")

@@ -86,6 +86,15 @@ class Daily(NamedTuple):
         Sum of the metric over the jobs of each day, shape (days,).
     counts
         Number of these jobs, shape (days,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.analysis import Daily, of_days
+    >>> waits = Daily(sums=np.array([300.0, 100.0] * 14), counts=np.array([3.0, 2.0] * 14))
+    >>> base = Daily(sums=np.array([400.0, 200.0] * 14), counts=np.array([3.0, 2.0] * 14))
+    >>> round(of_days(waits, base).ratio, 3)
+    0.667
     """
 
     sums: FloatArray
@@ -131,6 +140,14 @@ class Estimate:
         samples and more, and for blocks of a week or more where the ratio is between 0.8 and 1.25. Others must not be
         called intervals of 95%. It holds for means of waits; :func:`conclusions` says it for other metrics only as the
         study does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.analysis import of_samples
+    >>> estimate = of_samples(np.array([80.0, 90.0, 85.0]), np.array([100.0, 110.0, 100.0]))
+    >>> round(estimate.ratio, 3), round(estimate.low, 3), round(estimate.high, 3)
+    (0.823, 0.765, 0.885)
     """
 
     ratio: float
@@ -194,6 +211,14 @@ def of_samples(values: FloatArray, baseline: FloatArray, basis: Basis = "indepen
         The metric of each sample, shape (samples,).
     basis
         ``independent``, ``resamples`` or ``shifts``. Runs of a job, one after the other, are independent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.analysis import of_samples
+    >>> estimate = of_samples(np.array([80.0, 90.0, 85.0]), np.array([100.0, 110.0, 100.0]))
+    >>> round(estimate.ratio, 3), estimate.n
+    (0.823, 3)
     """
     whole = ~np.isnan(values) & ~np.isnan(baseline)
     values, baseline = values[whole], baseline[whole]
@@ -230,6 +255,16 @@ def of_days(values: Daily, baseline: Daily) -> Estimate:
     :func:`block_length`. Leaving out one block after the other gives the jackknife of log R, with the influences v_k =
     (log R_k - mean)^2. Student's distribution has (sum v)^2 / (sum v^2) degrees of freedom: a trace in which one block
     decides tells little, however many blocks it has.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.analysis import Daily, of_days
+    >>> waits = Daily(sums=np.array([300.0, 100.0] * 14), counts=np.array([3.0, 2.0] * 14))
+    >>> base = Daily(sums=np.array([400.0, 200.0] * 14), counts=np.array([3.0, 2.0] * 14))
+    >>> estimate = of_days(waits, base)
+    >>> round(estimate.ratio, 3), estimate.blocks
+    (0.667, 0)
     """
     days = max(len(values.sums), len(baseline.sums))
     mine, theirs = (_padded(each, days) for each in (values, baseline))
@@ -337,6 +372,20 @@ def conclusions(
     ------
     InputError
         If there is no such contender.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from hpcdispatch.analysis import conclusions
+    >>> waits = {"easy": [100.0, 110.0, 100.0], "lxf": [80.0, 90.0, 85.0]}
+    >>> rows = [
+    ...     {"workload": "w", "seed": seed, "sample": seed, "contender": name, "wait_mean": wait, "wait_max": 9.0}
+    ...     for name, seeds in waits.items()
+    ...     for seed, wait in enumerate(seeds)
+    ... ]
+    >>> conclusions(pd.DataFrame(rows), "easy", "wait_mean")[["contender", "n", "verdict"]]
+      contender  n verdict
+    0       lxf  3  better
     """
     known = list(dict.fromkeys(runs["contender"]))
     if baseline not in known:
@@ -401,6 +450,15 @@ def spread(values: FloatArray, basis: Basis = "independent") -> tuple[float, flo
 
     Independent samples: Student's distribution. Resamples: quantiles, or t times the standard deviation. Shifts: the
     least and the largest value, a range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.analysis import spread
+    >>> [round(float(end), 1) for end in spread(np.array([10.0, 12.0, 11.0]))]
+    [8.5, 13.5]
+    >>> spread(np.array([10.0, 12.0, 11.0]), "shifts")
+    (10.0, 12.0)
     """
     if len(values) < 2 or np.isnan(values).any() or basis == "trace":
         return _NAN, _NAN

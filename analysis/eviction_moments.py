@@ -34,6 +34,18 @@ def scenario_at(workload: Workload, instant: int, seed: int = 0) -> Scenario:
     InputError
         If the trace has no waits, a job has no size, or no job ran. Also if the jobs need more nodes than the machine
         has.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.analysis import scenario_at
+    >>> with TemporaryDirectory() as folder:
+    ...     path = hd.simulate(hd.example(), "easy").to_swf(f"{folder}/recorded.swf")
+    ...     recorded = hd.read(f"{folder}/recorded.swf")
+    >>> scenario = scenario_at(recorded, int(recorded.columns.submit[500]))
+    >>> len(scenario.jobs), scenario.machine.nodes
+    (4, 128)
     """
     start = recorded_starts(workload)
     sizes = recorded_sizes(workload)
@@ -71,6 +83,18 @@ def recorded_starts(workload: Workload) -> IntArray:
     ------
     InputError
         If the trace has no recorded waits.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.analysis import recorded_starts
+    >>> result = hd.simulate(hd.example(), "easy")
+    >>> with TemporaryDirectory() as folder:
+    ...     path = result.to_swf(f"{folder}/recorded.swf")
+    ...     recorded = hd.read(f"{folder}/recorded.swf")
+    >>> bool((recorded_starts(recorded) == result.jobs["start"].to_numpy()).all())
+    True
     """
     waits = workload.recorded_waits
     if waits is None or np.isnan(waits).any():
@@ -117,6 +141,14 @@ def eviction_front(
         One row per number of nodes and deadline: ``nodes``, ``deadline`` (s), ``loss`` (node-hours),
         ``checkpoint_time`` (s), and the numbers of jobs ``killed``, ``checkpointed`` and ``ended``. The loss is
         infinite where there are too few nodes.
+
+    Examples
+    --------
+    >>> from hpcdispatch.analysis import Scenario, eviction_front
+    >>> jobs = [{"id": "a", "nodes": 8, "elapsed": 3600}, {"id": "b", "nodes": 8, "elapsed": 600}]
+    >>> front = eviction_front(Scenario(machine={"nodes": 16}, jobs=jobs), nodes=8, deadline=600)
+    >>> round(float(front["loss"].max()), 2)
+    1.33
     """
     asked = sorted({-(-nodes * part // _PARTS) for part in range(1, _PARTS + 1)})
     deadlines = sorted({deadline * part // _PARTS // step * step for part in range(_PARTS + 1)} | {deadline})

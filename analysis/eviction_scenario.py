@@ -187,6 +187,13 @@ class Scenario(_ScenarioModel):
         Running jobs. Together they have at most the nodes of the machine.
     waiting
         Waiting jobs, for simulations that begin here. No job is evicted for them.
+
+    Examples
+    --------
+    >>> from hpcdispatch.analysis import Scenario
+    >>> scenario = Scenario(machine={"nodes": 8}, jobs=[{"id": "a", "nodes": 4, "elapsed": 3600}])
+    >>> scenario.machine.nodes - sum(job.nodes for job in scenario.jobs)
+    4
     """
 
     machine: MachinePart
@@ -255,6 +262,14 @@ def scenario_of(workload: Workload) -> Scenario:
     ------
     InputError
         If the workload has no instant, or its jobs need more nodes than the machine has.
+
+    Examples
+    --------
+    >>> from hpcdispatch.analysis import scenario_of
+    >>> from hpcdispatch.workloads import theta_scenario
+    >>> scenario = scenario_of(theta_scenario(jobs=5, nodes=1024, seed=1))
+    >>> len(scenario.jobs)
+    5
     """
     instant = workload.provenance.options.get("instant")
     if instant is None:
@@ -284,12 +299,34 @@ def read_scenario(path: str | PathLike[str]) -> Scenario:
         If the scenario is invalid. One line names file, field, expected and received value.
     OSError
         If the file cannot be read.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from hpcdispatch.analysis import Scenario, read_scenario, write_scenario
+    >>> scenario = Scenario(machine={"nodes": 8}, jobs=[{"id": "a", "nodes": 4, "elapsed": 3600}])
+    >>> with TemporaryDirectory() as folder:
+    ...     write_scenario(scenario, f"{folder}/scenario.json")
+    ...     same = read_scenario(f"{folder}/scenario.json")
+    >>> same == scenario
+    True
     """
     return checked_scenario(read_json(Path(path), "a scenario in JSON"), str(path))
 
 
 def write_scenario(scenario: Scenario, path: str | PathLike[str]) -> None:
-    """Write a scenario that :func:`read_scenario` reads back."""
+    """Write a scenario that :func:`read_scenario` reads back.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from hpcdispatch.analysis import Scenario, read_scenario, write_scenario
+    >>> scenario = Scenario(machine={"nodes": 8}, jobs=[{"id": "a", "nodes": 4, "elapsed": 3600}])
+    >>> with TemporaryDirectory() as folder:
+    ...     write_scenario(scenario, f"{folder}/scenario.json")
+    ...     read_scenario(f"{folder}/scenario.json").jobs[0].id
+    'a'
+    """
     text = scenario.model_dump_json(indent=2, exclude_unset=True)
     write_whole(Path(path), text + "\n")
 

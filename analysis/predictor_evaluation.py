@@ -68,6 +68,13 @@ class PredictorEvaluation:
         What predictors count, by name.
     oracles
         Names of the predictors that read run times of jobs that have not ended.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> evaluation = hd.evaluate_predictors(hd.example(), ["walltime", "last2"])
+    >>> evaluation.by_length.columns[:3].tolist()
+    ['predictor', 'length', 'jobs']
     """
 
     table: pd.DataFrame
@@ -124,6 +131,15 @@ def evaluate_predictors(
         For an unknown name, or no job that ran.
     SimulationError
         If a predictor gives no time, or reads a run time before the end of the job.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> evaluation = hd.evaluate_predictors(hd.example(), ["walltime", "last2"])
+    >>> evaluation.table[["predictor", "jobs", "mae"]].round()
+      predictor  jobs      mae
+    0  walltime   900  23215.0
+    1     last2   900   3824.0
     """
     trace = workload_of(workload)
     try:

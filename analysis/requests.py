@@ -69,6 +69,12 @@ class Planning:
     InputError
         If there are checkpoints, a cost, or a number of requests at a rate above 0. Also if there are both a number of
         requests and checkpoints, or two laws.
+
+    Examples
+    --------
+    >>> from hpcdispatch.analysis import Planning
+    >>> Planning(bins=50, limit=3600).limit
+    3600
     """
 
     bins: int | None = None
@@ -118,6 +124,14 @@ class Strategy:
         each one succeeds.
     checkpointing
         Cost of a checkpoint, seconds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.analysis import Strategy, fare
+    >>> twice = Strategy("twice the last", "2 times the last run time", lambda runs: [2 * runs[-1]], needs=1)
+    >>> fare(twice, np.array([600.0, 700.0, 650.0]), start=1).requests
+    1.0
     """
 
     name: str
@@ -143,6 +157,15 @@ class StrategyResult:
         Seconds reserved beyond the successful run.
     times
         The time of each run, shape (runs,), seconds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.analysis import Strategy, fare
+    >>> hour = Strategy("an hour", "always 3,600 s", lambda runs: [3600.0])
+    >>> result = fare(hour, np.array([600.0, 700.0, 650.0]), start=0)
+    >>> result.time, result.waste
+    (3600.0, 2950.0)
     """
 
     requests: float
@@ -198,6 +221,14 @@ class Advice:
         Place in `rows` of the strategy with the least mean on unseen runs; 0, the sequence, without these.
     requests
         The requests of this strategy, under the law of the runs. ``None``: those of `sequence`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.analysis import advise
+    >>> advice = advise(np.array([600.0, 620, 640, 700, 710, 720, 900, 930, 2400, 2500] * 3))
+    >>> [round(float(value)) for value in advice.sequence.values]
+    [930, 2500]
     """
 
     sequence: reservations.Sequence
@@ -227,6 +258,14 @@ def advise(runs: FloatArray | RunHistory, planning: Planning | None = None) -> A
     ------
     InputError
         If the limit is below a run time, or the model refuses its input.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.analysis import Planning, advise
+    >>> runs = np.array([600.0, 620, 640, 700, 710, 720, 900, 930, 2400, 2500] * 3)
+    >>> advise(runs, Planning(requests=2)).sequence.values.tolist()
+    [930.0, 2500.0]
     """
     planning = planning or Planning()
     history = RunHistory.of(runs)
@@ -422,7 +461,17 @@ def _strategies(
 
 
 def strategies(run_times: FloatArray, sequence: reservations.Sequence) -> tuple[Strategy, ...]:
-    """Return the ways to choose requests, made from `run_times`: `sequence` first, then those to compare it with."""
+    """Return the ways to choose requests, made from `run_times`: `sequence` first, then those to compare it with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.analysis import strategies
+    >>> from hpcdispatch.models.reservations import from_samples, optimal_sequence
+    >>> runs = np.array([600.0, 620, 640, 700, 710, 720, 900, 930, 2400, 2500])
+    >>> [strategy.name for strategy in strategies(runs, optimal_sequence(from_samples(runs)))][:3]
+    ['optimal sequence', 'maximum', 'mean']
+    """
     values = sequence.values.tolist()
     most = values[-1]
     mean = float(run_times.mean())
@@ -447,7 +496,16 @@ def strategies(run_times: FloatArray, sequence: reservations.Sequence) -> tuple[
 def fare(
     strategy: Strategy, run_times: FloatArray, start: int, backfill_rate: float = 0.0, cost: Cost | None = None
 ) -> StrategyResult | None:
-    """Return the result of a strategy on the run times from index `start` on. ``None`` if there are none."""
+    """Return the result of a strategy on the run times from index `start` on. ``None`` if there are none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.analysis import Strategy, fare
+    >>> hour = Strategy("an hour", "always 3,600 s", lambda runs: [3600.0])
+    >>> fare(hour, np.array([600.0, 700.0, 650.0]), start=0).requests
+    1.0
+    """
     outcomes = [
         _outcome(strategy, strategy.requests(run_times[max(index - LAST, 0) : index]), run_time, backfill_rate, cost)
         for index, run_time in enumerate(run_times[start:].tolist(), start)

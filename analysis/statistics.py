@@ -26,7 +26,15 @@ _NOBODY = ("", "-1")
 
 
 def describe(values: FloatArray) -> dict[str, float]:
-    """Return ``n`` and the :data:`STATISTICS`, NaN if there are no values."""
+    """Return ``n`` and the :data:`STATISTICS`, NaN if there are no values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.analysis import describe
+    >>> {name: round(float(value), 1) for name, value in describe(np.array([1.0, 2.0, 9.0])).items()}
+    {'n': 3.0, 'mean': 4.0, 'median': 2.0, 'p90': 7.6, 'p95': 8.3, 'p99': 8.9, 'max': 9.0}
+    """
     if not len(values):
         return {"n": 0, **dict.fromkeys(STATISTICS, float("nan"))}
     numbers = float(values.mean()), *np.percentile(values, [50, 90, 95, 99, 100]).tolist()
@@ -34,7 +42,15 @@ def describe(values: FloatArray) -> dict[str, float]:
 
 
 def run_time_class(run: FloatArray) -> NDArray[np.str_]:
-    """Return the name of the run-time class of each job."""
+    """Return the name of the run-time class of each job.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.analysis import run_time_class
+    >>> run_time_class(np.array([600.0, 7200.0, 86400.0])).tolist()
+    ['< 1 h', '1-5 h', '> 5 h']
+    """
     names = np.array([CLASS_NAMES[name] for name, _, _ in CLASSES])
     return names[np.searchsorted([high for _, _, high in CLASSES[:-1]], run, side="right")]
 
@@ -43,6 +59,20 @@ def statistics_by_class(metrics: pd.DataFrame, classes: NDArray[Any], order: lis
     """Return one row per class and metric: ``class, metric, n`` and the :data:`STATISTICS`.
 
     Classes follow `order`. Classes without jobs are left out.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.analysis import run_time_class, statistics_by_class
+    >>> from hpcdispatch.simulation import job_metrics
+    >>> metrics = job_metrics(hd.simulate(hd.example(), "easy").jobs)
+    >>> classes = run_time_class(metrics["run"].to_numpy())
+    >>> table = statistics_by_class(metrics, classes, ["< 1 h", "1-5 h", "> 5 h"])
+    >>> table[table["metric"] == "wait"][["class", "n"]]
+       class    n
+    0  < 1 h  614
+    4  1-5 h  218
+    8  > 5 h   68
     """
     rows = []
     for label in order:
@@ -53,7 +83,15 @@ def statistics_by_class(metrics: pd.DataFrame, classes: NDArray[Any], order: lis
 
 
 def jain(values: FloatArray) -> float:
-    """Return Jain's index, (sum x)^2 / (n sum x^2). It is 1 if all are equal, and 1/n if one has everything."""
+    """Return Jain's index, (sum x)^2 / (n sum x^2). It is 1 if all are equal, and 1/n if one has everything.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.analysis import jain
+    >>> jain(np.array([1.0, 1.0])), jain(np.array([1.0, 0.0]))
+    (1.0, 0.5)
+    """
     squares = float((values**2).sum())
     return float(values.sum()) ** 2 / (len(values) * squares) if squares else float("nan")
 
@@ -75,6 +113,16 @@ def fairness(jobs: pd.DataFrame, metrics: pd.DataFrame, baseline: pd.Series | No
         the known users. ``jain`` is the index of their mean bounded slowdowns (NaN below two users). ``longer`` counts
         the jobs that waited longer than under the baseline. ``longer_share`` is their share of the jobs that ran under
         both (NaN without a baseline).
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.analysis import fairness
+    >>> from hpcdispatch.simulation import job_metrics
+    >>> jobs = hd.simulate(hd.example(), "easy").jobs
+    >>> fair = fairness(jobs, job_metrics(jobs))
+    >>> fair["users"], round(fair["jain"], 2)
+    (22, 0.27)
     """
     wait = metrics["wait"].to_numpy()
     numbers: dict[str, float] = {"wait_max": float(wait.max()) if len(wait) else float("nan")}
@@ -115,6 +163,14 @@ def prediction(jobs: pd.DataFrame) -> dict[str, float]:
         ``predicted_jobs`` counts the jobs. ``mae`` is the mean absolute error, s. ``under`` and ``over`` are the shares
         with a prediction below and above the real run time. ``near`` is the share with real over predicted run time in
         :data:`NEAR`.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.analysis import prediction
+    >>> quality = prediction(hd.simulate(hd.example(), "easy", "last2").jobs)
+    >>> quality["predicted_jobs"], round(quality["mae"])
+    (900, 3770)
     """
     real, predicted = real_and_predicted(jobs)
     if not len(real):

@@ -30,6 +30,15 @@ class Workflow:
         The classes of complexity; ``None`` where there are too few different sizes.
     note
         Remarks for the user, may be empty.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from hpcdispatch.analysis import analyze
+    >>> runs = pd.DataFrame({"workflow": "fsl", "size": [1.0, 2, 4, 8, 16], "time": [10.0, 21, 39, 82, 160]})
+    >>> workflow = analyze(runs)[0]
+    >>> workflow.name, workflow.fit.best.complexity
+    ('fsl', 'n')
     """
 
     name: str
@@ -58,6 +67,14 @@ def analyze(runs: pd.DataFrame, explains: float = EXPLAINS) -> tuple[Workflow, .
     ------
     InputError
         If no workflow has sizes that differ enough for a fit.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from hpcdispatch.analysis import analyze
+    >>> runs = pd.DataFrame({"workflow": "fsl", "size": [1.0, 2, 4, 8, 16], "time": [10.0, 21, 39, 82, 160]})
+    >>> [workflow.fit.best.complexity for workflow in analyze(runs)]
+    ['n']
     """
     workflows = [_workflow(str(name), group, explains) for name, group in runs.groupby("workflow", sort=False)]
     if all(workflow.fit is None for workflow in workflows):
@@ -90,6 +107,16 @@ def phase_table(runs: pd.DataFrame, phases: Sequence[str]) -> pd.DataFrame:
     ------
     InputError
         If there is no run or phase, or a phase is no column. Also if a time is not a finite number >= 0.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from hpcdispatch.analysis import phase_table
+    >>> runs = pd.DataFrame({"read": [10.0, 11, 10], "solve": [100.0, 150, 120]})
+    >>> phase_table(runs, ["read", "solve"])[["phase", "mean", "share"]].round(2)
+       phase    mean  share
+    0   read   10.33   0.02
+    1  solve  123.33   0.98
     """
     missing = [phase for phase in phases if phase not in runs]
     if missing or not len(phases) or runs.empty:
@@ -146,6 +173,15 @@ def summary_table(workflows: Sequence[Workflow]) -> pd.DataFrame:
     The columns are ``workflow``, ``runs`` and the :data:`PERCENTILES` of the times, then those of the best class:
     ``best``, ``tied``, ``correlation``, ``spearman``, ``mse``, ``error`` and ``note``. The error is the root of the
     left-out MSE over the mean time.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from hpcdispatch.analysis import analyze, summary_table
+    >>> runs = pd.DataFrame({"workflow": "fsl", "size": [1.0, 2, 4, 8, 16], "time": [10.0, 21, 39, 82, 160]})
+    >>> summary_table(analyze(runs))[["workflow", "runs", "median", "best"]]
+      workflow  runs  median best
+    0      fsl     5    39.0    n
     """
     rows = []
     for workflow in workflows:
@@ -171,6 +207,17 @@ def class_table(workflows: Sequence[Workflow]) -> pd.DataFrame:
 
     Columns: ``workflow``, ``class``, ``intercept``, ``slope``, ``correlation``, ``mse``, ``left_out_mse`` and
     ``verdict``. The verdict is ``best``, ``tied`` or empty.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from hpcdispatch.analysis import analyze, class_table
+    >>> runs = pd.DataFrame({"workflow": "fsl", "size": [1.0, 2, 4, 8, 16], "time": [10.0, 21, 39, 82, 160]})
+    >>> class_table(analyze(runs))[["class", "verdict"]].head(3)
+       class verdict
+    0      1
+    1  log n
+    2      n    best
     """
     of_fit = ["intercept", "slope", "correlation", "mse", "left_out_mse"]
     rows = [

@@ -32,6 +32,16 @@ def fetch(name: str, **reading: Any) -> Workload:
         Its name, such as ``kth-sp2``.
     **reading
         Settings of :func:`hpcdispatch.read`, such as ``conventions("sc15").reading(name)``.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> workload = hd.fetch("kth-sp2")  # doctest: +SKIP
+    >>> try:
+    ...     hd.fetch("kth-sp3")
+    ... except ValueError as error:
+    ...     print(str(error).partition(";")[0])
+    unknown trace 'kth-sp3'
     """
     return read(fetching.fetch(name), **reading)
 

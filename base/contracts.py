@@ -129,6 +129,13 @@ class PredictorContract(Contract):
         Whether predictions above the walltime count as they are, also if jobs are killed at their walltimes.
     reads_runtimes
         Whether it is an oracle, which may read run times of jobs that have not ended.
+
+    Examples
+    --------
+    >>> from hpcdispatch.predictors import Oracle, PredictorContract
+    >>> contract = PredictorContract(Oracle())
+    >>> contract.reads_runtimes, contract.correction
+    (True, 'tsafrir')
     """
 
     __slots__ = ()

@@ -56,6 +56,14 @@ def tsafrir_correction(job: Any, elapsed: int, misses: int, increments: Sequence
     ------
     ValueError
         If `misses` is negative.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.predictors import tsafrir_correction
+    >>> job = hd.Job("a", submit=0, runtime=1000, walltime=900)
+    >>> [tsafrir_correction(job, elapsed=100, misses=misses) for misses in range(4)]
+    [160.0, 400.0, 900.0, 900.0]
     """
     check_whole(f"job {job.id}: misses", misses, 0)
     corrected = elapsed + increments[min(misses, len(increments) - 1)]
@@ -63,23 +71,58 @@ def tsafrir_correction(job: Any, elapsed: int, misses: int, increments: Sequence
 
 
 def walltime_correction(job: Any, elapsed: int, misses: int) -> float:
-    """Predict the walltime at the first miss. After the walltime the job may end at any second (SC 2015, reqtime)."""
+    """Predict the walltime at the first miss. After the walltime the job may end at any second (SC 2015, reqtime).
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.predictors import walltime_correction
+    >>> job = hd.Job("a", submit=0, runtime=1000, walltime=900)
+    >>> walltime_correction(job, elapsed=100, misses=0)
+    900.0
+    """
     return float(max(elapsed, job.walltime))
 
 
 def doubling_correction(job: Any, elapsed: int, misses: int) -> float:
-    """Double the elapsed time, up to the walltime. After the walltime the doubling continues (SC 2015)."""
+    """Double the elapsed time, up to the walltime. After the walltime the doubling continues (SC 2015).
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.predictors import doubling_correction
+    >>> job = hd.Job("a", submit=0, runtime=1000, walltime=900)
+    >>> doubling_correction(job, elapsed=100, misses=0), doubling_correction(job, elapsed=800, misses=3)
+    (200.0, 900.0)
+    """
     doubled = 2 * max(1, elapsed)
     return float(min(doubled, job.walltime) if elapsed < job.walltime else doubled)
 
 
 def no_correction(job: Any, elapsed: int, misses: int) -> float:
-    """Keep the prediction. The job may end at any second."""
+    """Keep the prediction. The job may end at any second.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.predictors import no_correction
+    >>> no_correction(hd.Job("a", submit=0, runtime=1000, walltime=900), elapsed=100, misses=0)
+    100.0
+    """
     return float(elapsed)
 
 
 def correction_of(predictor: Any) -> Correction:
-    """Return the correction of a predictor: its own ``correct``, else the one it names, else Tsafrir's steps."""
+    """Return the correction of a predictor: its own ``correct``, else the one it names, else Tsafrir's steps.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.predictors import Heuristic, correction_of
+    >>> job = hd.Job("a", submit=0, runtime=1000, walltime=900)
+    >>> correction_of(Heuristic())(job, elapsed=100, misses=0)
+    900.0
+    """
     contract = PredictorContract(predictor)
     return named_correction(contract.correction) if contract.correct is None else contract.correct
 
@@ -112,6 +155,14 @@ def with_correction(predictor: P, name: str) -> P:
     ------
     InputError
         For an unknown name.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.predictors import LastTwo, with_correction
+    >>> predictor = with_correction(LastTwo(), "doubling")
+    >>> round(hd.simulate("example", "easy", predictor).summary()["wait_mean"])
+    8004
     """
     return predictor if name == OWN else _corrected(copy(predictor), name)
 

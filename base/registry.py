@@ -225,6 +225,21 @@ def register(kind: str, name: str, factory: Callable[..., Any]) -> None:
     InputError
         For an unknown kind, an unusable name, a name of hpcdispatch or of an installed package, or a `factory` that
         cannot be called.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> class Half:
+    ...     "Predict half the walltime."
+    ...
+    ...     def predict(self, job, now):
+    ...         return job.walltime / 2
+    ...
+    ...     def observe(self, job):
+    ...         pass
+    >>> hd.register("predictor", "half", Half)
+    >>> round(hd.simulate("example", "easy", predictor="half").summary()["wait_mean"])
+    7362
     """
     singular = {plural: one for one, plural in KINDS.items()}.get(kind, kind)
     if singular not in KINDS:

@@ -29,6 +29,12 @@ class Start:
     write
         Seconds at the end of `limit` in which the job writes a checkpoint, unless it ends before. It then keeps all its
         work, and returns to the queue at the limit like a killed job.
+
+    Examples
+    --------
+    >>> from hpcdispatch.dispatchers import Start
+    >>> Start("17", placement=[0, 0, 1], limit=3600)
+    Start(job='17', placement=[0, 0, 1], limit=3600, shape=None, write=0)
     """
 
     job: Any
@@ -51,6 +57,12 @@ class Stop:
         stops working now, occupies its nodes for `delay` seconds while its state is written, and loses nothing.
     delay
         Seconds until the nodes are free. Only with ``"checkpoint"``. With 0 they are free for the next actions.
+
+    Examples
+    --------
+    >>> from hpcdispatch.dispatchers import Stop
+    >>> Stop("17", how="checkpoint", delay=60)
+    Stop(job='17', how='checkpoint', delay=60)
     """
 
     job: Any
@@ -60,7 +72,14 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Wake:
-    """Request a call at a future time, even if nothing else happens then."""
+    """Request a call at a future time, even if nothing else happens then.
+
+    Examples
+    --------
+    >>> from hpcdispatch.dispatchers import Wake
+    >>> Wake(at=3600)
+    Wake(at=3600)
+    """
 
     at: int
 
@@ -75,6 +94,19 @@ class Reject:
         The waiting job: its :class:`Waiting` entry, its :class:`JobView` or its id.
     reason
         Stored in the records.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import Reject
+    >>> from hpcdispatch.testing import tiny
+    >>> class RefuseAll:
+    ...     "Reject every job."
+    ...
+    ...     def dispatch(self, state):
+    ...         return [Reject(waiting, "closed for today") for waiting in state.queue]
+    >>> hd.simulate(tiny(), RefuseAll()).jobs["reason"].unique().tolist()
+    ['closed for today']
     """
 
     job: Any

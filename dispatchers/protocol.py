@@ -57,6 +57,21 @@ class State(_StateFields):
         Free amounts, integer array of shape (nodes, resources).
     machine
         The machine.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import EASY
+    >>> from hpcdispatch.testing import tiny
+    >>> class Watched(EASY):
+    ...     "EASY that prints the state at 20 s."
+    ...
+    ...     def dispatch(self, state):
+    ...         if state.now == 20:
+    ...             print(state.queue.predicted, state.free, state.profile().earliest(state.queue[0]))
+    ...         return super().dispatch(state)
+    >>> result = hd.simulate(tiny(), Watched())
+    [60 40] [[1]] (120, array([0, 0, 0, 0]))
     """
 
     __slots__ = ()
@@ -127,6 +142,24 @@ class Dispatcher(Protocol):
     """Decides which waiting jobs start, when and where, and which running jobs stop.
 
     Everything else is optional, and listed with its default in :class:`DispatcherContract`.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import Start, space_of
+    >>> from hpcdispatch.testing import tiny
+    >>> class SmallestFirst:
+    ...     "Start the job with the fewest cores that fits, again and again."
+    ...
+    ...     def dispatch(self, state):
+    ...         room, actions = space_of(state), []
+    ...         for waiting in sorted(state.queue, key=lambda waiting: waiting.nodes):
+    ...             placement = room.place(waiting.nodes, waiting.demand)
+    ...             if placement is not None:
+    ...                 actions.append(Start(waiting, placement))
+    ...         return actions
+    >>> hd.simulate(tiny(), SmallestFirst()).jobs["start"].tolist()
+    [0, 0, 250, 20, 50]
     """
 
     def dispatch(self, state: State) -> Sequence[Action]:

@@ -26,6 +26,12 @@ def create_dispatcher(spec: str | Dispatcher, internal: bool = False) -> Dispatc
     ------
     InputError
         For an unknown name or option, or an object without a ``dispatch`` method.
+
+    Examples
+    --------
+    >>> from hpcdispatch.dispatchers import create_dispatcher
+    >>> create_dispatcher("easy:depth=2,backfill=sjf").depth
+    2
     """
     if isinstance(spec, str):
         return cast(Dispatcher, registry.create(spec, internal))

@@ -16,7 +16,18 @@ _GROUPED = 256
 
 
 class PoolSpace:
-    """A single node, as plain integers."""
+    """A single node, as plain integers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.dispatchers import PoolSpace
+    >>> space = PoolSpace(np.array([[4]]))
+    >>> space.place(3, (1,))
+    array([0, 0, 0])
+    >>> space.place(3, (1,)) is None
+    True
+    """
 
     __slots__ = ("free",)
 
@@ -67,6 +78,16 @@ class NodeSpace:
     rule
         ``"first-fit"`` fills nodes in their order. ``"best-fit"`` fills the node with the least free share first.
         ``"compact"`` uses few groups of the machine's levels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import NodeSpace
+    >>> machine = hd.Machine(("core", "gpu"), [[8, 0], [8, 2]])
+    >>> space = NodeSpace(np.array([[2, 0], [8, 2]]), machine, "best-fit")
+    >>> space.place(2, (4, 1))
+    array([1, 1])
     """
 
     __slots__ = ("_counts", "free", "machine", "rule", "totals")
@@ -158,5 +179,25 @@ def place_all(space: Space, waiting: Sequence[Waiting]) -> list[Placement] | Non
 
 
 def space_of(state: StateView, rule: PlacementRule = "first-fit") -> Space:
-    """Return the free room of `state`, filled by `rule`."""
+    """Return the free room of `state`, filled by `rule`.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import Start, space_of
+    >>> from hpcdispatch.testing import tiny
+    >>> class InOrder:
+    ...     "Start jobs in order until one does not fit."
+    ...
+    ...     def dispatch(self, state):
+    ...         room, actions = space_of(state), []
+    ...         for waiting in state.queue:
+    ...             placement = room.place(waiting.nodes, waiting.demand)
+    ...             if placement is None:
+    ...                 break
+    ...             actions.append(Start(waiting, placement))
+    ...         return actions
+    >>> hd.simulate(tiny(), InOrder()).jobs["start"].tolist()
+    [0, 0, 100, 160, 160]
+    """
     return PoolSpace(state.free) if len(state.free) == 1 else NodeSpace(state.free, state.machine, rule)

@@ -31,6 +31,16 @@ class ShapeView:
         Walltime, seconds.
     predicted
         Predicted remaining run time on it, seconds, at least 1.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import ShapeView
+    >>> from hpcdispatch.testing import moldable
+    >>> workload = moldable()
+    >>> shape = ShapeView(workload.jobs[0].shapes[0], workload.jobs[0], workload.machine)
+    >>> shape.nodes, shape.walltime == workload.jobs[0].shapes[0].walltime
+    (2, True)
     """
 
     __slots__ = ("demand", "nodes", "per_node", "predicted", "walltime")
@@ -48,6 +58,14 @@ class JobView:
     """A job as a dispatcher sees it: the fields of :class:`~hpcdispatch.workloads.Job` except the run time.
 
     Reading ``runtime`` raises :class:`AttributeError`. After a resubmission, `walltime` is the new one.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import JobView
+    >>> view = JobView(hd.Job("a", submit=0, runtime=100, walltime=900, user="ada"), hd.Machine(("core",), [[4]]))
+    >>> view.walltime, view.user, hasattr(view, "runtime")
+    (900, 'ada', False)
     """
 
     id: str
@@ -153,6 +171,21 @@ class Waiting:
         ``None`` if unknown.
     done
         Seconds of work already done, on its own request, after a preemption.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import EASY
+    >>> from hpcdispatch.testing import tiny
+    >>> class Watched(EASY):
+    ...     "EASY that prints the queue at 20 s."
+    ...
+    ...     def dispatch(self, state):
+    ...         if state.now == 20:
+    ...             print([(waiting.job.id, waiting.predicted, state.now - waiting.since) for waiting in state.queue])
+    ...         return super().dispatch(state)
+    >>> result = hd.simulate(tiny(), Watched())
+    [('c', 60, 10), ('d', 40, 0)]
     """
 
     job: JobView
@@ -239,6 +272,21 @@ class Running:
         Seconds of restart at the begin of this attempt, without work.
     walltime
         Seconds that this attempt may take, by the walltime of its shape.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import EASY
+    >>> from hpcdispatch.testing import tiny
+    >>> class Watched(EASY):
+    ...     "EASY that prints what runs at 20 s."
+    ...
+    ...     def dispatch(self, state):
+    ...         if state.now == 20:
+    ...             print([(running.job.id, running.start, running.predicted_end) for running in state.running])
+    ...         return super().dispatch(state)
+    >>> result = hd.simulate(tiny(), Watched())
+    [('a', 0, 100), ('b', 0, 120)]
     """
 
     job: JobView

@@ -30,6 +30,14 @@ class WarmStart:
     ------
     ValueError
         If `jobs` is negative.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import WarmStart
+    >>> from hpcdispatch.testing import tiny
+    >>> hd.simulate(tiny(), WarmStart(jobs=3, first="fcfs", over="easy")).jobs["start"].tolist()
+    [0, 0, 100, 20, 160]
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)

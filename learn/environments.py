@@ -61,6 +61,18 @@ class DispatchEnv(gymnasium.Env[Observation, Any]):
     ------
     InputError
         For an option out of its range; in :meth:`step`, for an action out of range, or a step after the end.
+
+    Examples
+    --------
+    >>> import gymnasium
+    >>> import hpcdispatch.learn
+    >>> env = gymnasium.make("hpcdispatch/PickJob-v0", workload="lublin:jobs=2000,processors=64", jobs=50, visible=16)
+    >>> observation, info = env.reset(seed=1)
+    >>> observation.shape
+    (16, 8)
+    >>> observation, reward, terminated, truncated, info = env.step(0)
+    >>> terminated
+    False
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012 - as gymnasium has it
@@ -147,6 +159,17 @@ class DispatchVectorEnv(VectorEnv[Observation, Any, Any]):
     """Several episodes side by side in one process. Options are those of :class:`DispatchEnv`.
 
     An episode that has ended begins anew at the next step. That step ignores its action.
+
+    Examples
+    --------
+    >>> import gymnasium
+    >>> import hpcdispatch.learn
+    >>> envs = gymnasium.make_vec(
+    ...     "hpcdispatch/PickJob-v0", num_envs=3, workload="lublin:jobs=2000,processors=64", jobs=50, visible=16
+    ... )
+    >>> observations, info = envs.reset(seed=1)
+    >>> observations.shape
+    (3, 16, 8)
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - as gymnasium has it

@@ -81,6 +81,13 @@ class Episodes:
     InputError
         If an option is out of its range, or the part has too few jobs. Also if the compiled event loop does not support
         the workload. That loop has no dependencies, shapes, priorities, machine rules, or slots of different demands.
+
+    Examples
+    --------
+    >>> from hpcdispatch.learn import Episodes
+    >>> episodes = Episodes("lublin:jobs=2000,processors=64", jobs=50, part=(0.0, 0.8), predictor="walltime")
+    >>> len(episodes.workload)
+    2000
     """
 
     def __init__(
@@ -338,6 +345,18 @@ class Outcome(Mapping[str, float]):
     ----------
     result
         The records.
+
+    Examples
+    --------
+    >>> import gymnasium
+    >>> import hpcdispatch.learn
+    >>> env = gymnasium.make("hpcdispatch/PickJob-v0", workload="lublin:jobs=2000,processors=64", jobs=20, visible=16)
+    >>> observation, info = env.reset(seed=1)
+    >>> terminated = False
+    >>> while not terminated:
+    ...     observation, reward, terminated, truncated, info = env.step(0)
+    >>> info["summary"]["jobs"]
+    20
     """
 
     def __init__(self, make: Callable[[], Result]) -> None:

@@ -47,6 +47,16 @@ class Network:
     ------
     InputError
         If the layers do not fit each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.learn import Network
+    >>> by_walltime = Network([(-np.eye(8)[:, 2:3], np.zeros(1))])
+    >>> rows = np.zeros((3, 8), dtype=np.float32)
+    >>> rows[:, 2] = 0.5, 0.1, 0.9
+    >>> by_walltime(rows, np.array([True, True, True]))
+    1
     """
 
     def __init__(self, layers: Sequence[tuple[Any, Any]]) -> None:
@@ -89,7 +99,21 @@ class Network:
 
 
 def save_policy(path: str | PathLike[str], network: Network, env_spec: Any) -> None:
-    """Write a network and the rules of its decisions as plain arrays, ``.npz``."""
+    """Write a network and the rules of its decisions as plain arrays, ``.npz``.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.learn import Network, save_policy
+    >>> by_walltime = Network([(-np.eye(8)[:, 2:3], np.zeros(1))])
+    >>> with TemporaryDirectory() as folder:
+    ...     save_policy(f"{folder}/policy.npz", by_walltime, {"id": "PickJob-v0", "visible": 16})
+    ...     result = hd.simulate("lublin:jobs=200,processors=64", f"policy:path={folder}/policy.npz")
+    >>> round(result.summary()["wait_mean"])
+    3838
+    """
     arrays: dict[str, Any] = {
         f"{name}{at}": each[place]
         for at, each in enumerate(network.layers)
@@ -108,6 +132,19 @@ def load_policy(path: str | PathLike[str]) -> PolicyDispatcher:
         If it is no such file.
     OSError
         If it cannot be read.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.learn import Network, load_policy, save_policy
+    >>> by_walltime = Network([(-np.eye(8)[:, 2:3], np.zeros(1))])
+    >>> with TemporaryDirectory() as folder:
+    ...     save_policy(f"{folder}/policy.npz", by_walltime, {"id": "PickJob-v0", "visible": 16})
+    ...     dispatcher = load_policy(f"{folder}/policy.npz")
+    >>> round(hd.simulate("lublin:jobs=200,processors=64", dispatcher).summary()["wait_mean"])
+    3838
     """
     where = fspath(path)
     data = BytesIO(read_bounded(Path(path), "a policy", _MOST_BYTES))
@@ -175,6 +212,16 @@ class PolicyDispatcher:
     InputError
         If there is no such environment, or a model has spaces of another one. In :meth:`dispatch`, if the policy fails,
         or its action is none or masked.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.learn import PolicyDispatcher
+    >>> def shortest_walltime(observation, allowed):
+    ...     return min(allowed.nonzero()[0], key=lambda row: observation[row, 2])
+    >>> dispatcher = PolicyDispatcher(shortest_walltime, {"id": "PickJob-v0", "visible": 16})
+    >>> round(hd.simulate("lublin:jobs=200,processors=64", dispatcher).summary()["wait_mean"])
+    3838
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
@@ -261,6 +308,14 @@ class PolicyFile(PolicyDispatcher):
     ----------
     path
         The file, ``.npz``.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.learn import PolicyFile
+    >>> result = hd.simulate("lublin:jobs=200,processors=64", PolicyFile())
+    >>> result.jobs["status"].value_counts().to_dict()
+    {'completed': 200, 'killed': 0, 'rejected': 0}
     """
 
     def __init__(self, path: str = "") -> None:

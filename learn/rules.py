@@ -82,6 +82,13 @@ class Rules:
         Order of the rows: any registered one. If there are more jobs than rows, the first in this order are visible.
     observe
         Names of the columns of an observation, see :mod:`.columns`. By default the eight of all environments.
+
+    Examples
+    --------
+    >>> from hpcdispatch.learn import Rules
+    >>> rules = Rules("PickJob-v0", visible=16, backfill="sjbf")
+    >>> rules.visible, rules.order
+    (16, 'submission')
     """
 
     id: str

@@ -36,6 +36,13 @@ class RunTimes:
         The samples as a tuple.
     values
         Sorted run times, and the bound if there is one, int64, equally likely.
+
+    Examples
+    --------
+    >>> from hpcdispatch.predictors import RunTimes
+    >>> law = RunTimes([100, 300, 200], bound=3600)
+    >>> law.values.tolist(), float(law.cdf(250))
+    ([100, 200, 300, 3600], 0.5)
     """
 
     __slots__ = ("samples", "values")
@@ -82,6 +89,17 @@ class Empirical:
     ------
     ValueError
         If an option is out of its range.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.predictors import Empirical
+    >>> learned = Empirical(by="user", last=50, least=5)
+    >>> round(hd.simulate("example", "easy", learned).summary()["wait_mean"])
+    9995
+    >>> law = learned.distribution(hd.example().jobs[-1])
+    >>> round(float(law.cdf(3600)), 2)
+    0.67
     """
 
     uses: ClassVar[tuple[str, ...]] = ()

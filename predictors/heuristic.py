@@ -59,6 +59,13 @@ class Heuristic:
     ------
     ValueError
         If an option is out of its range.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.predictors import Heuristic
+    >>> round(hd.simulate("example", "easy", Heuristic()).summary()["wait_mean"])
+    6684
     """
 
     uses: ClassVar[tuple[str, ...]] = ()

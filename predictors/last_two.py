@@ -50,6 +50,19 @@ class LastTwo:
     ------
     ValueError
         If an option is out of its range.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.predictors import LastTwo
+    >>> predictor = LastTwo()
+    >>> job = hd.Job("a", submit=0, runtime=100, walltime=900, user="ada")
+    >>> predictor.predict(job, now=0)
+    900.0
+    >>> predictor.observe(job)
+    >>> predictor.observe(hd.Job("b", submit=0, runtime=200, walltime=900, user="ada"))
+    >>> predictor.predict(job, now=300)
+    150.0
     """
 
     uses: ClassVar[tuple[str, ...]] = ()

@@ -18,6 +18,22 @@ class Predictor(Protocol):
     Everything else is optional, and listed with its default in
     :class:`~hpcdispatch.base.contracts.PredictorContract`. `Correcting`, `Distributional`, `Resettable` and `Watching`
     are protocols of single methods.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> class Half:
+    ...     "Predict half the walltime."
+    ...
+    ...     def predict(self, job, now):
+    ...         return job.walltime / 2
+    ...
+    ...     def observe(self, job):
+    ...         pass
+    >>> isinstance(Half(), hd.predictors.Predictor)
+    True
+    >>> round(hd.simulate("example", "easy", Half()).summary()["wait_mean"])
+    7362
     """
 
     def predict(self, job: Job, now: int) -> float:
@@ -47,7 +63,14 @@ class Predictor(Protocol):
 
 @runtime_checkable
 class Correcting(Protocol):
-    """A predictor that corrects the predictions of overrunning jobs."""
+    """A predictor that corrects the predictions of overrunning jobs.
+
+    Examples
+    --------
+    >>> from hpcdispatch.predictors import Correcting, LastTwo
+    >>> isinstance(LastTwo(), Correcting)
+    True
+    """
 
     def correct(self, job: Job, elapsed: int, misses: int) -> float:
         """Return a new prediction of the whole run time of a running job.
@@ -72,7 +95,14 @@ class Correcting(Protocol):
 
 @runtime_checkable
 class Distributional(Protocol):
-    """A predictor of run-time distributions."""
+    """A predictor of run-time distributions.
+
+    Examples
+    --------
+    >>> from hpcdispatch.predictors import Distributional, Empirical, LastTwo
+    >>> isinstance(Empirical(), Distributional), isinstance(LastTwo(), Distributional)
+    (True, False)
+    """
 
     def distribution(self, job: Job) -> Any:
         """Return the distribution of the whole run time of a job that enters the queue, seconds.
@@ -85,7 +115,14 @@ class Distributional(Protocol):
 
 @runtime_checkable
 class Resettable(Protocol):
-    """A predictor that can be reset, so that one object serves several simulations."""
+    """A predictor that can be reset, so that one object serves several simulations.
+
+    Examples
+    --------
+    >>> from hpcdispatch.predictors import LastTwo, Resettable, Walltime
+    >>> isinstance(LastTwo(), Resettable), isinstance(Walltime(), Resettable)
+    (True, False)
+    """
 
     def reset(self) -> None:
         """Drop everything observed. Called at the start of each simulation."""
@@ -94,7 +131,24 @@ class Resettable(Protocol):
 
 @runtime_checkable
 class Watching(Protocol):
-    """A predictor that follows which jobs run."""
+    """A predictor that follows which jobs run.
+
+    Examples
+    --------
+    >>> from hpcdispatch.predictors import LastTwo, Watching
+    >>> class Counting(LastTwo):
+    ...     "Count the jobs on the machine."
+    ...
+    ...     running = 0
+    ...
+    ...     def started(self, job, now):
+    ...         self.running += 1
+    ...
+    ...     def stopped(self, job, now):
+    ...         self.running -= 1
+    >>> isinstance(Counting(), Watching), isinstance(LastTwo(), Watching)
+    (True, False)
+    """
 
     def started(self, job: Job, now: int) -> None:
         """Record that a job starts. Its `runtime` must not be read."""
@@ -121,6 +175,14 @@ def create(spec: str | Predictor) -> Predictor:
     ------
     InputError
         For an unknown name or key, a bad value, or an object that is not a predictor.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.predictors import create
+    >>> job = hd.Job("a", submit=0, runtime=100, walltime=900)
+    >>> create("scaled:factor=1.5").predict(job, now=0)
+    1350.0
     """
     predictor = registry.create(spec) if isinstance(spec, str) else spec
     call = ", which is a class: call it" if isinstance(predictor, type) else ""

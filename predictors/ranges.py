@@ -24,6 +24,14 @@ class QuantileLaw:
     ----------
     times, shares
         Quantiles, seconds, and their rising probabilities from 0 to 1. Each of shape (quantiles,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.predictors import QuantileLaw
+    >>> law = QuantileLaw(np.array([0.0, 600.0, 3600.0]), np.array([0.0, 0.5, 1.0]))
+    >>> float(law.cdf(600)), float(law.cdf(2100))
+    (0.5, 0.75)
     """
 
     __slots__ = ("shares", "times")
@@ -64,6 +72,13 @@ class RunTimeRanges(QuantileLaw):
     ------
     ValueError
         If the lower end of a range is not below its upper end, or the probabilities are invalid.
+
+    Examples
+    --------
+    >>> from hpcdispatch.predictors import RunTimeRanges
+    >>> law = RunTimeRanges([0, 600, 3600], [0.75, 0.25])
+    >>> float(law.cdf(600)), law.mean()
+    (0.75, 750.0)
     """
 
     __slots__ = ()
@@ -102,6 +117,15 @@ class Ranges(Oracle):
     ------
     ValueError
         If an option is out of its range.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.predictors import Ranges
+    >>> job = hd.Job("a", submit=0, runtime=5000, walltime=7200)
+    >>> law = Ranges(count=4, accuracy=1.0, longest=40000).distribution(job)
+    >>> float(law.cdf(10000)), law.mean()
+    (1.0, 5000.0)
     """
 
     def __init__(

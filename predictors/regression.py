@@ -28,6 +28,14 @@ class LogNormal:
         Of the logarithm of seconds. The deviation is above 0.
     bound
         Longest run time, such as the walltime, seconds.
+
+    Examples
+    --------
+    >>> from math import log
+    >>> from hpcdispatch.predictors import LogNormal
+    >>> law = LogNormal(mean=log(600), deviation=1.0, bound=3600)
+    >>> round(float(law.cdf(600)), 3), float(law.cdf(3600))
+    (0.5, 1.0)
     """
 
     __slots__ = ("bound", "deviation", "mean")
@@ -92,6 +100,13 @@ class Regression:
     ------
     ValueError
         If an option is out of its range.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.predictors import Regression
+    >>> round(hd.simulate("example", "easy", Regression()).summary()["wait_mean"])
+    7461
     """
 
     uses: ClassVar[tuple[str, ...]] = ("scipy",)

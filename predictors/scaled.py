@@ -31,6 +31,14 @@ class Scaled:
         If `factor` is out of its range.
     InputError
         For an unknown predictor.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.predictors import Scaled
+    >>> job = hd.Job("a", submit=0, runtime=100, walltime=900)
+    >>> Scaled(factor=1.5).predict(job, now=0)
+    1350.0
     """
 
     uses: ClassVar[tuple[str, ...]] = ()

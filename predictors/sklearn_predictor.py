@@ -120,6 +120,15 @@ class SklearnPredictor:
     InputError
         If an option is out of its range, or scikit-learn is not installed. In a simulation, if the trace has no values
         for a column that was given by name. Also if the regressor raises, or does not return one number per job.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.predictors import SklearnPredictor
+    >>> from sklearn.linear_model import Ridge
+    >>> result = hd.simulate("example", "easy", SklearnPredictor(Ridge(), features="walltime;nodes;user_last"))
+    >>> result.manifest["predictions"]["predicted"]
+    900
     """
 
     uses: ClassVar[tuple[str, ...]] = ()
@@ -593,6 +602,14 @@ def training_table(history: WorkloadLike, target: Target = "log-ratio") -> tuple
     -------
     tuple
         A data frame with the columns of :mod:`.features` and a row per job, and an array of shape (jobs,).
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.predictors import training_table
+    >>> table, targets = training_table(hd.example(), target="log-runtime")
+    >>> table.shape, targets.shape
+    ((900, 22), (900,))
     """
     try:
         check_choice("target", target, Target)

@@ -10,6 +10,13 @@ class Walltime:
 
     A job with a soft walltime gets that, until it has passed. Called "-W" in the CP paper
     (section 5, job duration prediction).
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.predictors import Walltime
+    >>> Walltime().predict(hd.Job("a", submit=0, runtime=100, walltime=900), now=0)
+    900.0
     """
 
     uses: ClassVar[tuple[str, ...]] = ()
@@ -31,6 +38,14 @@ class Oracle:
 
     Called "-R" (real) in the CP paper, "clairvoyant" in the SC'15 study. The walltime does not cap the run time. A job
     that overran its walltime in the trace is predicted to do so. A job of 0 s is predicted 0 s.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.predictors import Oracle
+    >>> result = hd.simulate("example", "easy", Oracle())
+    >>> bool((result.jobs["predicted"] == result.jobs["runtime"]).all())
+    True
     """
 
     uses: ClassVar[tuple[str, ...]] = ()

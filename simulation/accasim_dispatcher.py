@@ -168,6 +168,16 @@ def accasim_dispatcher(scheduler: Any) -> AccaSimDispatcher:
     ------
     InputError
         If it is no such object.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from accasim.base.allocator_class import FirstFit
+    >>> from accasim.base.scheduler_class import FirstInFirstOut
+    >>> from hpcdispatch.simulation import accasim_dispatcher
+    >>> from hpcdispatch.testing import tiny
+    >>> hd.simulate(tiny(), accasim_dispatcher(FirstInFirstOut(FirstFit()))).jobs["start"].tolist()
+    [0, 0, 100, 160, 160]
     """
     if not isinstance(scheduler, SchedulerBase):
         expected = "an object of AccaSim's SchedulerBase, such as FirstInFirstOut(FirstFit())"

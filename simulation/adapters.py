@@ -240,6 +240,12 @@ def accasim_scheduler(dispatcher: str | Dispatcher) -> AccaSimScheduler:
     ----------
     dispatcher
         An object with ``dispatch(state)``, or ``NAME:key=value,...``.
+
+    Examples
+    --------
+    >>> from hpcdispatch.simulation import accasim_scheduler
+    >>> type(accasim_scheduler("easy")).__name__
+    'AccaSimScheduler'
     """
     name = dispatcher if isinstance(dispatcher, str) else type(dispatcher).__name__
     return AccaSimScheduler(create_dispatcher(dispatcher), name)
@@ -255,6 +261,12 @@ def accasim_predictor(predictor: str | Predictor) -> AccaSimPredictor:
     ----------
     predictor
         An object with ``predict`` and ``observe``, or ``NAME:key=value,...``.
+
+    Examples
+    --------
+    >>> from hpcdispatch.simulation import accasim_predictor
+    >>> type(accasim_predictor("last2")).__name__
+    'AccaSimPredictor'
     """
     return AccaSimPredictor(create_predictor(predictor))
 

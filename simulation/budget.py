@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from time import monotonic
 
-from ..base import InputError, check_number, check_whole, shown
+from ..base import InputError, check_number, check_whole, seconds_of, shown
 from .simulation_errors import SimulationError
 
 #: Decisions in a row without an arrival or an end of a job. After these, more work must be done than before.
@@ -11,7 +11,18 @@ PATIENCE = 10_000
 
 
 class BudgetError(SimulationError):
-    """A simulation used more decisions or seconds than its budget."""
+    """A simulation used more decisions or seconds than its budget.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.simulation import Budget, BudgetError
+    >>> try:
+    ...     hd.simulate(hd.example(), "easy", budget=Budget(decisions=100))
+    ... except BudgetError as error:
+    ...     print(error)
+    EASY at t=69508: expected an end within the budget of 100 decisions, got none
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,20 +34,33 @@ class Budget:
     decisions
         Most calls of the dispatcher; the same on any machine. ``None``: without bound.
     seconds
-        Most wall-clock time, checked before each decision. ``None``: without bound.
+        Most wall-clock time, checked before each decision: a number, or text such as ``"1m"``. ``None``: without bound.
 
     Raises
     ------
     ValueError
-        If a bound is not above 0.
+        If a bound is not above 0, or a text is no time.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.simulation import Budget
+    >>> result = hd.simulate(hd.example(), "easy", budget=Budget(decisions=5000))
+    >>> len(result.decisions) <= 5000
+    True
     """
 
     decisions: int | None = None
-    seconds: float | None = None
+    seconds: float | str | None = None
 
     def __post_init__(self) -> None:
         if self.decisions is not None:
             check_whole("budget: decisions", self.decisions, 1)
+        if isinstance(self.seconds, str):
+            try:
+                object.__setattr__(self, "seconds", seconds_of(self.seconds))
+            except ValueError as error:
+                raise ValueError(f"budget: seconds: {error}") from None
         check_number("budget: seconds", self.seconds, above=0, none=True)
 
 
@@ -54,8 +78,8 @@ class Spending:
             raise InputError(f"budget: expected a Budget, such as Budget(decisions=100_000), got {shown(budget)}")
         budget = budget or Budget()
         self._most = budget.decisions
-        self._seconds = budget.seconds
-        self._until = None if budget.seconds is None else monotonic() + budget.seconds
+        self._seconds = None if budget.seconds is None else float(budget.seconds)
+        self._until = None if self._seconds is None else monotonic() + self._seconds
         self._decisions = 0
         self._checked: tuple[int, int] | None = None
         self._work = -1

@@ -256,6 +256,13 @@ def simulate(
         part raises an error: the message has its name, the time and the job.
     BudgetError
         If the budget is used up. It is a :class:`SimulationError`, too.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> result = hd.simulate(hd.example(), "easy", predictor="last2")
+    >>> round(result.summary()["wait_mean"]), int(result.jobs["wait"].max())
+    (7263, 148720)
     """
     workload = workload_of(workload, seed)
     conditions = OperatingConditions(failures, signal, may_wait, power_cap)
@@ -331,15 +338,54 @@ class FailureWarning(UserWarning):
 
 
 class UnheededWarning(UserWarning):
-    """Warns of a field of jobs that has no effect under the dispatcher of a simulation."""
+    """Warns of a field of jobs that has no effect under the dispatcher of a simulation.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import hpcdispatch as hd
+    >>> workload = hd.Workload([hd.Job("a", 0, 60, 60, licences={"matlab": 1})], hd.Machine(("core",), [[4]]))
+    >>> with warnings.catch_warnings(record=True) as given:
+    ...     warnings.simplefilter("always")
+    ...     result = hd.simulate(workload, "easy")
+    >>> print(given[0].message)
+    jobs name licences, and the machine has no number of any: they are not counted
+    """
 
 
 class PredictionWarning(UserWarning):
-    """Warns of predictions that were replaced: cut to the walltime, or walltimes where a predictor gave no number."""
+    """Warns of predictions that were replaced: cut to the walltime, or walltimes where a predictor gave no number.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.testing import tiny
+    >>> class Double:
+    ...     "Predict twice the walltime."
+    ...
+    ...     def predict(self, job, now):
+    ...         return 2 * job.walltime
+    ...
+    ...     def observe(self, job):
+    ...         pass
+    >>> with warnings.catch_warnings(record=True) as given:
+    ...     warnings.simplefilter("always")
+    ...     result = hd.simulate(tiny(), "easy", Double(), overrun="kill")
+    >>> str(given[0].message).partition(";")[0]
+    'Double: 5 predictions above the walltime count as the walltime, because overrun=kill ends jobs there'
+    """
 
 
 class UnboundedWarning(UserWarning):
-    """Warns of decisions where a dispatcher could not keep its bound of waits."""
+    """Warns of decisions where a dispatcher could not keep its bound of waits.
+
+    Examples
+    --------
+    >>> from hpcdispatch.simulation import UnboundedWarning
+    >>> issubclass(UnboundedWarning, UserWarning)
+    True
+    """
 
 
 def _name(dispatcher: Dispatcher) -> str:

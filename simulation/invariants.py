@@ -53,6 +53,19 @@ def check(workload: Workload, result: Result, constraints: Sequence[SiteConstrai
         If the arguments have other types.
     InvariantError
         With the first violations, one per line.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.testing import tiny
+    >>> result = hd.simulate(tiny(), "easy")
+    >>> hd.check(tiny(), result)
+    >>> result.jobs.loc[0, "start"] += 1
+    >>> try:
+    ...     hd.check(tiny(), result)
+    ... except hd.simulation.InvariantError as error:
+    ...     print(error)
+    job a: on the machine in [0, 100), on record [1, 100)
     """
     if not (isinstance(workload, Workload) and isinstance(result, Result)):
         given = f"{type(workload).__name__} and {type(result).__name__}"
@@ -66,7 +79,16 @@ def check(workload: Workload, result: Result, constraints: Sequence[SiteConstrai
 def violations(
     workload: Workload, result: Result, constraints: Sequence[SiteConstraint] | None = None
 ) -> Iterator[str]:
-    """Yield a line for every broken invariant and constraint, see :func:`check`."""
+    """Yield a line for every broken invariant and constraint, see :func:`check`.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.simulation import violations
+    >>> from hpcdispatch.testing import tiny
+    >>> list(violations(tiny(), hd.simulate(tiny(), "easy")))
+    []
+    """
     broken = list(_tables(workload, result))
     if broken:
         yield from broken

@@ -66,6 +66,14 @@ def job_metrics(jobs: pd.DataFrame) -> pd.DataFrame:
     Run is the useful run time r. Turnaround T = end - eligible is the time since the job entered the queue. For a job
     of one attempt it is wait + r. Slowdown is T/r (for a job of 0 s: T/1 s, at least 1). Bounded slowdown is max(1, T /
     max(r, 10 s)).
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.simulation import job_metrics
+    >>> from hpcdispatch.testing import tiny
+    >>> job_metrics(hd.simulate(tiny(), "easy").jobs)["bounded_slowdown"].round(2).tolist()
+    [1.0, 1.0, 2.5, 1.0, 1.65]
     """
     # By columns: selecting rows would copy all of them.
     ran = (jobs["status"] != "rejected").to_numpy() & (jobs["end"] >= 0).to_numpy()

@@ -29,6 +29,15 @@ class Overrun:
     ------
     ValueError
         If a value is out of its range.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.simulation import Overrun
+    >>> from hpcdispatch.testing import overrunning
+    >>> result = hd.simulate(overrunning(), "easy", overrun=Overrun("resubmit", factor=2.0))
+    >>> int(result.jobs["attempts"].max())
+    3
     """
 
     mode: OverrunMode = "run"

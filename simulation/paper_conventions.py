@@ -33,6 +33,13 @@ class Conventions:
         Further settings of :func:`hpcdispatch.read` by the name of a trace. Machines had other sizes than headers say.
     remark
         What no setting does.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> rules = hd.conventions("hpcopt")
+    >>> rules.predictor, dict(rules.simulate)
+    ('oracle', {'overrun': 'run', 'same_instant': 'batch'})
     """
 
     name: str

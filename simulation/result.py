@@ -116,6 +116,17 @@ class Result(Records):
         Constraints of the dispatcher, for :func:`.check`; not saved.
     state
         State at the beginning; not saved.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> result = hd.simulate(hd.example(), "easy")
+    >>> result.jobs[["id", "submit", "start", "end", "wait"]].head(2)
+      id  submit  start   end  wait
+    0  1    1510   1510  1538     0
+    1  2    1854   1854  1860     0
+    >>> round(result.summary()["wait_mean"])
+    6611
     """
 
     constraints: tuple[SiteConstraint, ...] = ()

@@ -12,15 +12,64 @@ _Found = TypeVar("_Found")
 
 
 class SimulationError(RuntimeError):
-    """A simulation cannot continue: the dispatcher or the predictor did something invalid."""
+    """A simulation cannot continue: the dispatcher or the predictor did something invalid.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.simulation import SimulationError
+    >>> from hpcdispatch.testing import tiny
+    >>> class Idle:
+    ...     "Start nothing."
+    ...
+    ...     def dispatch(self, state):
+    ...         return []
+    >>> try:
+    ...     hd.simulate(tiny(), Idle())
+    ... except SimulationError as error:
+    ...     print(error)
+    Idle at t=30: 5 jobs wait, nothing runs and nothing is to come, but nothing was started; the first is job a
+    """
 
 
 class ActionError(SimulationError):
-    """A dispatcher returned an impossible action. The message has time, job and expected value."""
+    """A dispatcher returned an impossible action. The message has time, job and expected value.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import Start
+    >>> from hpcdispatch.simulation import ActionError
+    >>> from hpcdispatch.testing import tiny
+    >>> class Overbooked:
+    ...     "Start every job at once, room or not."
+    ...
+    ...     def dispatch(self, state):
+    ...         return [Start(waiting, [0] * waiting.nodes) for waiting in state.queue]
+    >>> try:
+    ...     hd.simulate(tiny(), Overbooked())
+    ... except ActionError as error:
+    ...     print(error)
+    Overbooked at t=10: job c: no room for 4 x (1,) at [0 0 0 0]
+    """
 
 
 class InvariantError(SimulationError):
-    """A finished schedule breaks an invariant; the message lists the first violations."""
+    """A finished schedule breaks an invariant; the message lists the first violations.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.simulation import InvariantError
+    >>> from hpcdispatch.testing import tiny
+    >>> result = hd.simulate(tiny(), "easy")
+    >>> result.attempts.loc[0, "start"] -= 1
+    >>> try:
+    ...     hd.check(tiny(), result)
+    ... except InvariantError as error:
+    ...     print(str(error).splitlines()[0])
+    job b: on the machine in [-1, 50), on record [0, 50)
+    """
 
 
 def failed(where: str, call: str, error: BaseException) -> NoReturn:

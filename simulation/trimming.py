@@ -25,6 +25,14 @@ class Cut:
         A number of units.
     unit
         ``%`` of the jobs, ``jobs``, or ``s`` seconds.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.simulation import Cut
+    >>> result = hd.simulate(hd.example(), "easy")
+    >>> result.summary(warm_up=Cut(10, "%"))["jobs"], result.summary(warm_up="10%")["jobs"]
+    (810, 810)
     """
 
     amount: float = 0.0
@@ -84,7 +92,15 @@ def cut_of(name: str, given: str | Cut | None) -> Cut:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A period of a workload. Both ends count from the first submission on."""
+    """A period of a workload. Both ends count from the first submission on.
+
+    Examples
+    --------
+    >>> from hpcdispatch.simulation import Cut, Window
+    >>> window = Window(begin=Cut(1, "s"), end=Cut(86400, "s"))
+    >>> window.end.amount
+    86400
+    """
 
     begin: Cut
     end: Cut
@@ -143,6 +159,13 @@ def steady_state(submit: IntArray, warm_up: Cut, cool_down: Cut) -> BoolArray:
     ------
     InputError
         If no job is left.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.simulation import Cut, steady_state
+    >>> steady_state(np.array([0, 100, 200, 300]), Cut(100, "s"), Cut(1, "jobs"))
+    array([False,  True,  True, False])
     """
     count = len(submit)
     chosen = np.ones(count, dtype=bool)

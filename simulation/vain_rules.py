@@ -19,7 +19,22 @@ _MOST_SEARCHES = 64
 
 
 class VainRuleWarning(UserWarning):
-    """Warns of a rule of the machine that no job can satisfy."""
+    """Warns of a rule of the machine that no job can satisfy.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from dataclasses import replace
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.testing import tiny
+    >>> from hpcdispatch.workloads import Limit
+    >>> machine = replace(tiny().machine, limits=(Limit(0, "jobs"),))
+    >>> with warnings.catch_warnings(record=True) as given:
+    ...     warnings.simplefilter("always")
+    ...     result = hd.simulate(replace(tiny(), machine=machine), "easy")
+    >>> given[0].category.__name__
+    'VainRuleWarning'
+    """
 
 
 def warn_of_vain_rules(workload: Workload) -> None:

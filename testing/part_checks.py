@@ -1,6 +1,6 @@
 """Rules of the framework as checks of a dispatcher or a predictor."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,9 +25,9 @@ PREDICTORS: tuple[str | Predictor, ...] = ("walltime", "oracle", "heuristic", "l
 
 def check_dispatcher(
     dispatcher: str | Dispatcher | Callable[[], Dispatcher],
-    workloads: Iterable[Workload] | None = None,
-    overruns: Iterable[str | Overrun] = OVERRUNS,
-    predictors: Sequence[str | Predictor] = PREDICTORS,
+    workloads: Workload | Iterable[Workload] | None = None,
+    overruns: str | Overrun | Iterable[str | Overrun] = OVERRUNS,
+    predictors: str | Predictor | Iterable[str | Predictor] = PREDICTORS,
     *,
     seed: int = 0,
 ) -> None:
@@ -45,11 +45,11 @@ def check_dispatcher(
     dispatcher
         ``NAME:key=value,...``, an object with ``dispatch(state)``, or a class or function that returns one.
     workloads
-        Workloads to simulate. :func:`~hpcdispatch.testing.samples` by default.
+        One or several workloads to simulate. :func:`~hpcdispatch.testing.samples` by default.
     overruns
-        Policies for jobs that reach their walltime.
+        One or several policies for jobs that reach their walltime.
     predictors
-        Predictors to use.
+        One or several predictors to use.
     seed
         Seed of its random numbers.
 
@@ -59,6 +59,11 @@ def check_dispatcher(
         If a rule is broken. The message names the rule and the workload.
     InvariantError
         If a schedule breaks an invariant.
+
+    Examples
+    --------
+    >>> from hpcdispatch.testing import check_dispatcher, tiny
+    >>> check_dispatcher("easy:depth=2", [tiny()], overruns="kill", predictors=["walltime"])
     """
 
     def run(subject: Dispatcher, case: _Case, where: str) -> Result:
@@ -72,9 +77,9 @@ def check_dispatcher(
 
 def check_predictor(
     predictor: str | Predictor | Callable[[], Predictor],
-    workloads: Iterable[Workload] | None = None,
-    overruns: Iterable[str | Overrun] = OVERRUNS,
-    dispatchers: Sequence[str | Dispatcher] = ("fcfs", "easy"),
+    workloads: Workload | Iterable[Workload] | None = None,
+    overruns: str | Overrun | Iterable[str | Overrun] = OVERRUNS,
+    dispatchers: str | Dispatcher | Iterable[str | Dispatcher] = ("fcfs", "easy"),
     *,
     oracle: bool = False,
 ) -> None:
@@ -93,11 +98,11 @@ def check_predictor(
     predictor
         ``NAME:key=value,...``, an object with ``predict`` and ``observe``, or a class or function that returns one.
     workloads
-        Workloads to simulate. :func:`~hpcdispatch.testing.samples` by default.
+        One or several workloads to simulate. :func:`~hpcdispatch.testing.samples` by default.
     overruns
-        Policies for jobs that reach their walltime.
+        One or several policies for jobs that reach their walltime.
     dispatchers
-        Dispatchers to use.
+        One or several dispatchers to use.
     oracle
         Whether it may read run times.
 
@@ -105,6 +110,19 @@ def check_predictor(
     ------
     AssertionError
         If a rule is broken. The message names the rule and the workload.
+
+    Examples
+    --------
+    >>> from hpcdispatch.testing import check_predictor, pool
+    >>> class Half:
+    ...     "Predict half the walltime."
+    ...
+    ...     def predict(self, job, now):
+    ...         return job.walltime / 2
+    ...
+    ...     def observe(self, job):
+    ...         pass
+    >>> check_predictor(Half, [pool(20)], overruns=["run"], dispatchers=["easy"])
     """
 
     def run(subject: Predictor, case: _Case, where: str) -> Result:
@@ -145,14 +163,18 @@ def _check_part(
             assert_same_records(first, run(repeat, case, where), f"{where}: the first run and {which}")
 
 
-def _cases(
-    workloads: Iterable[Workload] | None, overruns: Iterable[str | Overrun], others: Sequence[Any]
-) -> Iterator[_Case]:
-    policies = list(overruns)
-    for workload in samples() if workloads is None else workloads:
+def _cases(workloads: Any, overruns: Any, others: Any) -> Iterator[_Case]:
+    """Yield each combination of workload, overrun policy and other part, each given as one or several."""
+    policies, parts = _several(overruns), _several(others)
+    for workload in samples() if workloads is None else _several(workloads):
         for overrun in policies:
-            for other in others:
-                yield workload, overrun, other
+            for part in parts:
+                yield workload, overrun, part
+
+
+def _several(given: Any) -> list[Any]:
+    """Return what was given as a list. Text, a workload and a single part are one element."""
+    return [given] if isinstance(given, str | Workload) or not isinstance(given, Iterable) else list(given)
 
 
 def _name(part: Any) -> str:
@@ -173,6 +195,17 @@ def assert_same_records(first: Result, second: Result, where: str = "two runs") 
     ------
     AssertionError
         With the first difference: table, column, row, both values.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.testing import assert_same_records, tiny
+    >>> assert_same_records(hd.simulate(tiny(), "easy"), hd.simulate(tiny(), "easy"))
+    >>> try:
+    ...     assert_same_records(hd.simulate(tiny(), "easy"), hd.simulate(tiny(), "fcfs"), "easy and fcfs")
+    ... except AssertionError as error:
+    ...     print(error)
+    easy and fcfs differ in jobs: start of row 3 is 20 and 160
     """
     for table in ("jobs", "attempts", "decisions"):
         difference = _difference(getattr(first, table), getattr(second, table))

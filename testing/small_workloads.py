@@ -31,6 +31,13 @@ def tiny() -> Workload:
     ====  ======  =======  ========  =====
 
     Under first come, first served they start at 0, 0, 100, 160 and 160. EASY starts d at 20, before c.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.testing import tiny
+    >>> hd.simulate(tiny(), "easy").jobs["start"].tolist()
+    [0, 0, 100, 20, 160]
     """
     rows = (("a", 0, 100, 100, 2), ("b", 0, 50, 120, 1), ("c", 10, 60, 60, 4), ("d", 20, 30, 40, 1))
     jobs = [Job(id_, submit, run, wall, nodes, user=id_) for id_, submit, run, wall, nodes in rows]
@@ -48,6 +55,13 @@ def pool(jobs: int = 80, *, seed: int = 0, cores: int = 32) -> Workload:
     ----------
     jobs, seed, cores
         Number of jobs. Seed of the random numbers. Number of cores of the pool, at least 2.
+
+    Examples
+    --------
+    >>> from hpcdispatch.testing import pool
+    >>> workload = pool(jobs=30, cores=8)
+    >>> len(workload.jobs), workload.machine.capacity.tolist()
+    (30, [[8]])
     """
     drawn = _RandomJobs(seed, jobs, load=cores / 4)
     sizes = np.minimum(2 ** drawn.rng.integers(0, cores.bit_length(), jobs), cores)
@@ -62,6 +76,13 @@ def cluster(jobs: int = 80, *, seed: int = 0, nodes: int = 6) -> Workload:
     ----------
     jobs, seed, nodes
         Number of jobs. Seed of the random numbers. Number of nodes of the machine, at least 2.
+
+    Examples
+    --------
+    >>> from hpcdispatch.testing import cluster
+    >>> workload = cluster(jobs=20, nodes=4)
+    >>> workload.machine.resources, workload.machine.capacity.tolist()
+    (('core', 'mem', 'gpu'), [[16, 64, 0], [16, 64, 0], [8, 32, 2], [8, 32, 2]])
     """
     plain = np.tile([16, 64, 0], (nodes - nodes // 2, 1))
     machine = Machine(("core", "mem", "gpu"), np.vstack([plain, np.tile([8, 32, 2], (nodes // 2, 1))]))
@@ -83,6 +104,13 @@ def overrunning(jobs: int = 60, *, seed: int = 0, cores: int = 16) -> Workload:
     ----------
     jobs, seed, cores
         Number of jobs. Seed of the random numbers. Number of cores of the pool, at least 2.
+
+    Examples
+    --------
+    >>> from hpcdispatch.testing import overrunning
+    >>> workload = overrunning(jobs=30)
+    >>> sum(job.runtime > job.walltime for job in workload.jobs)
+    7
     """
     drawn = _RandomJobs(seed, jobs, load=cores / 4)
     late = drawn.rng.random(jobs) < 1 / 3
@@ -102,6 +130,13 @@ def moldable(jobs: int = 40, *, seed: int = 0, nodes: int = 16) -> Workload:
     ----------
     jobs, seed, nodes
         Number of jobs. Seed of the random numbers. Number of nodes of the machine, at least 4.
+
+    Examples
+    --------
+    >>> from hpcdispatch.testing import moldable
+    >>> job = moldable(jobs=10).jobs[0]
+    >>> job.nodes, [shape.nodes for shape in job.shapes]
+    (2, [1, 4])
     """
     drawn = _RandomJobs(seed, jobs, load=nodes / 4)
     made = []
@@ -127,6 +162,13 @@ def stochastic(jobs: int = 40, *, seed: int = 0, cores: int = 16) -> Workload:
     ----------
     jobs, seed, cores
         Number of jobs. Seed of the random numbers. Number of cores of the pool, at least 2.
+
+    Examples
+    --------
+    >>> from hpcdispatch.testing import stochastic
+    >>> workload = stochastic(jobs=20)
+    >>> round(next(job.law.mean() for job in workload.jobs if job.law))
+    3630
     """
     laws = (scipy.stats.uniform(60, 7140), scipy.stats.truncexpon(8, 0, 900), None)
     drawn = _RandomJobs(seed, jobs, load=cores / 4)
@@ -149,6 +191,13 @@ def urgent(jobs: int = 24, *, seed: int = 0, nodes: int = 6) -> Workload:
     ----------
     jobs, seed, nodes
         Number of jobs. Seed of the random numbers. Number of nodes of the machine, at least 2.
+
+    Examples
+    --------
+    >>> from hpcdispatch.testing import urgent
+    >>> workload = urgent(jobs=12)
+    >>> [(job.kind, job.deadline) for job in workload.jobs[:3]]
+    [('batch', None), ('on-demand', 300), ('on-demand', 600)]
     """
     drawn = _RandomJobs(seed, jobs, load=nodes)
     made = []
@@ -167,7 +216,14 @@ def urgent(jobs: int = 24, *, seed: int = 0, nodes: int = 6) -> Workload:
 
 
 def samples(share: float = 1.0) -> list[Workload]:
-    """Return one workload of each kind, with a share of its default number of jobs."""
+    """Return one workload of each kind, with a share of its default number of jobs.
+
+    Examples
+    --------
+    >>> from hpcdispatch.testing import samples
+    >>> [len(workload.jobs) for workload in samples(share=0.25)]
+    [5, 20, 20, 15, 10, 10, 6]
+    """
     sizes: dict[Callable[[int], Workload], int] = {
         pool: 80,
         cluster: 80,

@@ -53,6 +53,15 @@ def closed_loop(workload: Workload, gap: int | str = GAP) -> Workload:
     -----
     After Zakay and Feitelson, "Preserving user behavior characteristics in trace-driven simulation of parallel job
     scheduling", MASCOTS 2014.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> reacting = hd.closed_loop(hd.example(), gap="20m")
+    >>> print(reacting.provenance.notes[-1].partition(";")[0])
+    users react: 645 sessions (gaps above 1200 s), 98 jobs after a think time, 157 in batches
+    >>> next(job.depends for job in reacting.jobs if job.depends)
+    (('4', 'react', 34),)
     """
     try:
         if not isinstance(gap, str):

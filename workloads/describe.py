@@ -63,6 +63,14 @@ class Description:
         Users with the most work, and all queues.
     notes
         Notes of the reader.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.workloads import describe
+    >>> described = describe(hd.example())
+    >>> described.jobs, described.users, round(described.load, 2)
+    (900, 22, 0.35)
     """
 
     source: str
@@ -153,6 +161,14 @@ def describe(workload: Workload, *, requests: bool = True) -> Description:
         The jobs and the machine.
     requests
         Whether the walltimes are the jobs' own. Otherwise they are left out.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.workloads import describe
+    >>> described = describe(hd.example())
+    >>> [(share.name, round(share.jobs, 2)) for share in described.classes]
+    [('short (< 1 h)', 0.68), ('medium (1-5 h)', 0.24), ('long (> 5 h)', 0.08)]
     """
     jobs = workload.columns
     machine = workload.machine
@@ -201,6 +217,17 @@ def expected_waits(workload: Workload) -> dict[str, float]:
     ------
     InputError
         If the trace has no waits. Generated traces have none.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.workloads import expected_waits
+    >>> with TemporaryDirectory() as folder:
+    ...     path = hd.simulate(hd.example(), "easy").to_swf(f"{folder}/recorded.swf")
+    ...     recorded = hd.read(f"{folder}/recorded.swf")
+    >>> {queue: round(wait) for queue, wait in expected_waits(recorded).items()}
+    {'1': 2846, '2': 6229, '3': 16538}
     """
     waits = workload.recorded_waits
     mean_waits: dict[str, float] = {}

@@ -48,6 +48,15 @@ class FailureLaw:
     ------
     ValueError
         If a time is below 1 s, or `nodes` are no nodes.
+
+    Examples
+    --------
+    >>> from hpcdispatch.testing import cluster
+    >>> from hpcdispatch.workloads import FailureLaw, with_failures
+    >>> law = FailureLaw(mtbf=86400.0, repair=3600, nodes="0-2")
+    >>> failing = with_failures(cluster(), [law], seed=1)
+    >>> {node for outage in failing.machine.outages for node in outage.nodes} <= {0, 1, 2}
+    True
     """
 
     mtbf: float
@@ -99,6 +108,14 @@ def with_failures(
         If a field is out of its range, or a node is not in the machine.
     OSError
         If the log cannot be read.
+
+    Examples
+    --------
+    >>> from hpcdispatch.testing import cluster
+    >>> from hpcdispatch.workloads import with_failures
+    >>> failing = with_failures(cluster(), "mtbf=1d,repair=1h", seed=1)
+    >>> failing.machine.outages[0].announced
+    False
     """
     try:
         placed, period = _on_nodes(workload), _period(workload)

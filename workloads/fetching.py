@@ -57,6 +57,16 @@ def fetch(name: str) -> Path:
         For an unknown name, or a file without the published SHA-256.
     OSError
         If it cannot be downloaded or stored.
+
+    Examples
+    --------
+    >>> from hpcdispatch.workloads import fetch
+    >>> path = fetch("kth-sp2")  # doctest: +SKIP
+    >>> try:
+    ...     fetch("kth-sp3")
+    ... except ValueError as error:
+    ...     print(str(error).partition(";")[0])
+    unknown trace 'kth-sp3'
     """
     known = TRACES | RUN_TIMES
     if not isinstance(name, str) or name.lower() not in known:
@@ -79,6 +89,12 @@ def at_hand(file: str) -> Path | None:
     The first place is the folder in the environment variable ``HPCDISPATCH_DATA``. Without it, it is ``shared/data``
     beside the checkout around the current folder. The second place is the cache (``$XDG_CACHE_HOME/hpcdispatch`` or
     ``~/.cache/hpcdispatch``).
+
+    Examples
+    --------
+    >>> from hpcdispatch.workloads import at_hand
+    >>> at_hand("a-trace-that-does-not-exist.swf.gz") is None
+    True
     """
     own = os.environ.get("HPCDISPATCH_DATA")
     here = Path.cwd()

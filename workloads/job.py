@@ -26,7 +26,15 @@ MOST_PRIORITY = 2**32 - 1
 
 
 class ResourceMap(dict[str, int]):
-    """An immutable, hashable mapping from resource name to amount, such as ``{"core": 16, "gpu": 2}``."""
+    """An immutable, hashable mapping from resource name to amount, such as ``{"core": 16, "gpu": 2}``.
+
+    Examples
+    --------
+    >>> from hpcdispatch.workloads import ResourceMap
+    >>> amounts = ResourceMap({"core": 16, "gpu": 2})
+    >>> amounts["gpu"], amounts == {"gpu": 2, "core": 16}
+    (2, True)
+    """
 
     __slots__ = ("_hash",)
     _hash: int
@@ -69,6 +77,15 @@ class Shape:
         Walltime on this shape, seconds.
     per_node
         Resources per node slot; ``None`` takes the job's own.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.workloads import Shape
+    >>> wide = Shape(nodes=8, runtime=600, walltime=900)
+    >>> job = hd.Job("a", submit=0, runtime=2000, walltime=2700, nodes=2, shapes=(wide,))
+    >>> [shape.nodes for shape in job.shapes]
+    [8]
     """
 
     nodes: int
@@ -105,6 +122,15 @@ class Checkpoint:
     ------
     ValueError
         If a field is out of its range.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.workloads import Checkpoint
+    >>> saves = Checkpoint(application_size=20.0, interval=3600, write=60, restart=30)
+    >>> job = hd.Job("a", submit=0, runtime=7200, walltime=9000, checkpoint=saves)
+    >>> job.checkpoint.interval
+    3600
     """
 
     system_size: float = 0.0
@@ -210,6 +236,13 @@ class Job:
     ------
     ValueError
         If a field is out of its range; the message names job, field, expected and received.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> job = hd.Job("17", submit=0, runtime=1800, walltime=3600, nodes=4, per_node={"core": 8, "gpu": 1}, user="ada")
+    >>> job.nodes * job.per_node["core"]
+    32
     """
 
     id: str

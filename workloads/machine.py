@@ -47,6 +47,15 @@ class Machine:
     ValueError
         If the array does not fit the names, an amount is negative, or a node has no resources. Also if a rule does not
         fit the machine, or a level misses a node or has it twice.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> machine = hd.Machine(("core", "gpu"), [[16, 0], [16, 0], [32, 4]], levels={"rack": ("0-1", "2")})
+    >>> machine.capacity.sum(axis=0)
+    array([64,  4])
+    >>> machine.levels["rack"]
+    ((0, 1), (2,))
     """
 
     resources: tuple[str, ...]

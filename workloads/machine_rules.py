@@ -32,6 +32,19 @@ class Closure(NamedTuple):
         Begin and end, seconds on the clock of the simulation, half-open.
     amounts
         Closed amounts of each node, by resource; ``None``: the whole node.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers.cp import HCP3, Closed, SiteConstraint
+    >>> from hpcdispatch.testing import tiny
+    >>> class Maintenance(SiteConstraint):
+    ...     "The machine is closed from 100 to 400 s."
+    ...
+    ...     def closed(self, begin, end):
+    ...         return [Closed((0,), 100, 400)]
+    >>> hd.simulate(tiny(), HCP3(constraints=[Maintenance()])).jobs["start"].tolist()
+    [0, 460, 400, 20, 460]
     """
 
     nodes: Sequence[int]
@@ -109,6 +122,16 @@ class Reservation(_Timed):
     ------
     ValueError
         If a field is out of its range.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from dataclasses import replace
+    >>> from hpcdispatch.testing import tiny
+    >>> from hpcdispatch.workloads import Reservation
+    >>> machine = replace(tiny().machine, reservations=(Reservation(100, 400),))
+    >>> hd.simulate(replace(tiny(), machine=machine), "easy").jobs["start"].tolist()
+    [0, 400, 450, 20, 510]
     """
 
     begin: int
@@ -174,6 +197,16 @@ class Outage(_Timed):
     ------
     ValueError
         If a field is out of its range.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from dataclasses import replace
+    >>> from hpcdispatch.testing import tiny
+    >>> from hpcdispatch.workloads import Outage
+    >>> machine = replace(tiny().machine, outages=(Outage(100, 400),))
+    >>> hd.simulate(replace(tiny(), machine=machine), "easy").jobs["start"].tolist()
+    [0, 400, 450, 20, 510]
     """
 
     begin: int
@@ -271,6 +304,17 @@ class Limit:
     ------
     ValueError
         If a field is out of its range.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from dataclasses import replace
+    >>> from hpcdispatch.testing import pool
+    >>> from hpcdispatch.workloads import Limit
+    >>> workload = pool(40)
+    >>> limited = replace(workload, machine=replace(workload.machine, limits=(Limit(1, "jobs", by="all"),)))
+    >>> [round(hd.simulate(each, "easy").summary()["wait_mean"]) for each in (workload, limited)]
+    [7288, 39502]
     """
 
     most: int
@@ -319,6 +363,16 @@ class Power:
     ------
     ValueError
         If a number is negative or not finite, a cap is not above `idle`, or times do not rise from 0.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from dataclasses import replace
+    >>> from hpcdispatch.testing import tiny
+    >>> from hpcdispatch.workloads import Power
+    >>> machine = replace(tiny().machine, power=Power({"core": 10.0}, idle=20.0, cap=60.0))
+    >>> hd.simulate(replace(tiny(), machine=machine), "easy").attempts["watts"].tolist()
+    [10.0, 10.0, 20.0, 40.0, 10.0]
     """
 
     watts: Mapping[str, float]

@@ -35,6 +35,15 @@ class RunningSince:
         corrected with the knowledge at the instant of the state.
     misses
         Number of corrections so far.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.testing import tiny
+    >>> from hpcdispatch.workloads import MachineState, RunningSince
+    >>> running = RunningSince("a", start=0, placement=(0, 0), predicted_end=100)
+    >>> hd.simulate(tiny(), "fcfs", state=MachineState(at=5, running=(running,))).jobs["start"].tolist()
+    [0, 5, 100, 160, 160]
     """
 
     id: str
@@ -59,6 +68,15 @@ class EndedJob:
         Start of that attempt, seconds.
     ran
         Total run time, seconds; ``None``: there were no earlier attempts.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.workloads import EndedJob, MachineState
+    >>> past = hd.Job("a", submit=0, runtime=600, walltime=900)
+    >>> state = MachineState(at=1000, ended=(EndedJob(past, start=100),))
+    >>> len(state.ended)
+    1
     """
 
     job: Job
@@ -102,6 +120,15 @@ class MachineState:
     ------
     InputError
         If a job occurs twice, or starts at the instant or later. If an ended job ended after it.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.testing import tiny
+    >>> from hpcdispatch.workloads import MachineState, RunningSince
+    >>> state = MachineState(at=20, running=(RunningSince("a", start=0), RunningSince("b", start=0)))
+    >>> hd.simulate(tiny(), "easy", state=state).jobs["start"].tolist()
+    [0, 0, 100, 20, 160]
     """
 
     at: int
@@ -138,6 +165,19 @@ def recorded_state(workload: Workload, at: int | None = None) -> tuple[Workload,
     ------
     InputError
         If no waits are recorded, or all jobs had ended by then.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.workloads import recorded_state
+    >>> with TemporaryDirectory() as folder:
+    ...     path = hd.simulate(hd.example(), "easy").to_swf(f"{folder}/recorded.swf")
+    ...     recorded = hd.read(f"{folder}/recorded.swf")
+    >>> rest, state = recorded_state(recorded, at=int(recorded.columns.submit[500]))
+    >>> len(state.running), len(rest.jobs)
+    (3, 408)
     """
     wait, records = workload.recorded_waits, workload.records
     if wait is None or records is None:

@@ -17,7 +17,18 @@ Speedup = Callable[[NDArray[Any]], FloatArray]
 
 
 class SpeedupLaw(Protocol):
-    """A source of random speedups of jobs, such as ``hpcdispatch.models.moldable.DowneyLaw``."""
+    """A source of random speedups of jobs, such as ``hpcdispatch.models.moldable.DowneyLaw``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.models.moldable import DowneyLaw
+    >>> from hpcdispatch.workloads import SpeedupLaw
+    >>> law: SpeedupLaw = DowneyLaw()
+    >>> speedup, most = law.draw(np.random.default_rng(1))
+    >>> float(speedup(np.array([1]))[0])
+    1.0
+    """
 
     def draw(self, rng: np.random.Generator) -> tuple[Speedup, int]:
         """Return the speedup of a job, and the most processors that it can use."""
@@ -52,6 +63,15 @@ def mold(workload: Workload, speedup: Speedup | SpeedupLaw, choices: int = 5, se
     References
     ----------
     Cirne and Berman: "Adaptive selection of partition size for supercomputer requests", JSSPP 2000, section 3.3.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.models.moldable import DowneyLaw
+    >>> from hpcdispatch.workloads import mold
+    >>> molded = mold(hd.generate("lublin", jobs=20, processors=64, seed=1), DowneyLaw(), choices=3)
+    >>> sum(len(job.shapes) > 0 for job in molded.jobs)
+    19
     """
     check_whole("choices", choices, 2)
     rng = np.random.default_rng(seed)

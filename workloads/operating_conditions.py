@@ -35,6 +35,16 @@ class OperatingConditions:
         If `may_wait` has no signal, or the signal is no signal.
     OSError
         If the signal cannot be read.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.testing import cluster
+    >>> from hpcdispatch.workloads import OperatingConditions
+    >>> conditions = OperatingConditions(failures="mtbf=2d,repair=4h")
+    >>> workload = conditions.on(cluster(), seed=1)
+    >>> result = hd.simulate(workload, "easy")
+    >>> hd.check(workload, result)
     """
 
     failures: str | PathLike[str] | None = None

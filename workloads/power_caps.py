@@ -20,7 +20,7 @@ WATTS = "watts"
 
 
 def with_power_cap(workload: Workload, path: str | PathLike[str]) -> Workload:
-    """Return the workload on its machine under a cap from a file, such as a contract or a limit of the grid.
+    r"""Return the workload on its machine under a cap from a file, such as a contract or a limit of the grid.
 
     The cap holds under every dispatcher, as that of :class:`.Power`. It counts running jobs and the idle machine
     together. The file covers the trace from the first to the last submission. From its end on
@@ -41,6 +41,21 @@ def with_power_cap(workload: Workload, path: str | PathLike[str]) -> Workload:
         Also if the machine has no power, or has a cap of its own.
     OSError
         If it cannot be read.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from hpcdispatch.testing import tiny
+    >>> from hpcdispatch.workloads import Power, with_power_cap
+    >>> machine = replace(tiny().machine, power=Power({"core": 10.0}))
+    >>> with TemporaryDirectory() as folder:
+    ...     table = Path(folder, "cap.csv")
+    ...     number = table.write_text("time,watts\n0,100\n300,20\n")
+    ...     capped = with_power_cap(replace(tiny(), machine=machine), table)
+    >>> capped.machine.power.cap
+    ((0, 100.0), (300, 20.0), (600, 100.0))
     """
     where = Path(path)
     power = workload.machine.power

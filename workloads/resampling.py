@@ -76,6 +76,15 @@ def resample(workload: Workload, seed: int, load: float | None = None) -> Worklo
     -----
     After Zakay and Feitelson, "Workload resampling for performance evaluation of parallel job schedulers", Concurrency
     and Computation: Practice and Experience 26, 2014.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> sample = hd.resample(hd.example(), seed=1)
+    >>> len(sample.jobs)
+    974
+    >>> print(sample.provenance.notes[-1])
+    resampled, seed 1: users with their sessions drawn with replacement in 3 whole weeks
     """
     try:
         check_whole("resample: seed", seed, 0)

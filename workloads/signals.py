@@ -47,6 +47,14 @@ class Signal:
     InputError
         If there are fewer than two steps, if times do not rise or have a gap, or a value is no number. Prices may be
         negative, emissions not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.workloads import Signal
+    >>> signal = Signal(np.array([0, 3600, 7200]), np.array([300.0, 120.0, 300.0]))
+    >>> float(signal.total(1800, 5400)), signal.end
+    (756000.0, 10800)
     """
 
     times: IntArray
@@ -149,6 +157,17 @@ def wait_for_better_hours(workload: Workload, signal: Signal, most: float | str)
     ------
     InputError
         If the signal does not cover these times, or `most` is no time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.testing import tiny
+    >>> from hpcdispatch.workloads import Signal, wait_for_better_hours
+    >>> signal = Signal(np.array([0, 300, 600]), np.array([500.0, 100.0, 500.0]))
+    >>> patient = wait_for_better_hours(tiny(), signal, most="10m")
+    >>> [job.begin for job in patient.jobs]
+    [300, 300, 300, 300, 300]
     """
     try:
         delay = seconds_option("wait_for_better_hours: most", most)

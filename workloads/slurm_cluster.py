@@ -181,6 +181,12 @@ class Snapshot:
         In Slurm's order.
     clusters
         Of the jobs, in lower case.
+
+    Examples
+    --------
+    >>> from hpcdispatch.workloads import Snapshot
+    >>> Snapshot(now=1767225600, nodes=(), running=(), waiting=()).running
+    ()
     """
 
     now: int
@@ -211,6 +217,22 @@ def read_cluster(squeue: str | PathLike[str], sinfo: str | PathLike[str], now: i
     ------
     InputError
         For an unsupported release, output of another command, or an invalid value.
+
+    Examples
+    --------
+    >>> import json
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from hpcdispatch.workloads import read_cluster
+    >>> meta = {"slurm": {"version": {"major": "23", "micro": "4", "minor": "11"}}}
+    >>> node = {"name": "n1", "cpus": 4, "state": ["IDLE"], "real_memory": 8000, "partitions": ["batch"]}
+    >>> with TemporaryDirectory() as folder:
+    ...     jobs, nodes = Path(folder, "squeue.json"), Path(folder, "sinfo.json")
+    ...     number = jobs.write_text(json.dumps({"jobs": [], "meta": meta}))
+    ...     number = nodes.write_text(json.dumps({"nodes": [node], "meta": meta}))
+    ...     snapshot = read_cluster(jobs, nodes, now=1767225600)
+    >>> len(snapshot.nodes), len(snapshot.waiting)
+    (1, 0)
     """
     listed = [_nodes(entry, f"{sinfo}: node {place}") for place, entry in _entries(sinfo, "nodes")]
     nodes = tuple({node.name: node for each in listed for node in each}.values())

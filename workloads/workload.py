@@ -39,6 +39,12 @@ class Provenance:
         The same as numbers: reason to number of records.
     examples
         An example of each reason, such as ``line 12``, if there is one.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> hd.generate("lublin", jobs=10, seed=1).provenance.options["jobs"]
+    10
     """
 
     source: str = ""
@@ -72,6 +78,16 @@ class Workload:
         If two jobs share an id, or the submission times fall. If tasks of an array have different limits. If a job
         depends on a missing job or on itself. If all jobs together have too much work, in units of the machine's
         primary resource times seconds.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> jobs = [hd.Job("a", 0, 100, 120, nodes=2), hd.Job("b", 10, 60, 60, nodes=4)]
+    >>> workload = hd.Workload(jobs, hd.Machine(("core",), [[4]]))
+    >>> workload.columns.submit
+    array([ 0, 10])
+    >>> len(workload.slice(1, 2).jobs)
+    1
     """
 
     jobs: Sequence[Job]

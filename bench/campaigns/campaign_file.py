@@ -170,11 +170,11 @@ class BudgetTable(_Table):
     Attributes
     ----------
     decisions, seconds
-        Most calls of the dispatcher, and most wall-clock time.
+        Most calls of the dispatcher, and most wall-clock time: seconds, or text such as ``"10m"``.
     """
 
     decisions: Annotated[int, Field(ge=1, le=LARGEST)] | None = None
-    seconds: Annotated[float, Field(gt=0, le=LONGEST)] | None = None
+    seconds: Annotated[float, Field(gt=0, le=LONGEST), BeforeValidator(_of_text)] | None = None
 
 
 class CampaignTable(_Table):

@@ -95,6 +95,19 @@ class Comparison:
         Where users react: the same comparison with the recorded submissions. Else ``None``.
     conditions
         Failures, cap and signal, in a few words; empty without any.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> comparison = hd.compare("lublin:jobs=200,processors=64,load=0.9", ["fcfs", "easy"], seeds=3)
+    >>> comparison.table[["dispatcher", "predictor", "runs"]]
+      dispatcher predictor  runs
+    0       fcfs  walltime     3
+    1       easy  walltime     3
+    >>> comparison.best("wait_mean")
+    'easy'
+    >>> comparison.conclusions("wait_mean", "easy").loc[0, ["contender", "ratio", "verdict"]].tolist()
+    ['fcfs', np.float64(8.749740650487), 'worse']
     """
 
     runs: pd.DataFrame
@@ -367,6 +380,17 @@ def compare(
         On Ctrl-C, with the finished runs; the workers are stopped.
     WorkerError
         If no worker can be started, as from a script without its main guard.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> comparison = hd.compare("lublin:jobs=200,processors=64,load=0.9", ["fcfs", "easy"], seeds=3)
+    >>> comparison.best()
+    'easy'
+    >>> comparison.table[["dispatcher", "wait_mean"]].round()
+      dispatcher  wait_mean
+    0       fcfs    39473.0
+    1       easy     4511.0
     """
     if not callable(workload) and not isinstance(workload, Workload):
         source = source_of(workload)

@@ -45,6 +45,14 @@ class Conservative(Configured[ConservativeOptions]):
     ----------
     held
         Running jobs and reservations, from the first decision on.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import Conservative
+    >>> from hpcdispatch.testing import tiny
+    >>> hd.simulate(tiny(), Conservative()).jobs["start"].tolist()
+    [0, 0, 100, 20, 160]
     """
 
     on_profile: ClassVar[bool] = True

@@ -58,6 +58,14 @@ class EASY(OrderOption):
     ------
     ValueError
         If a queue appears twice, or a value is none of these.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import EASY
+    >>> from hpcdispatch.testing import tiny
+    >>> hd.simulate(tiny(), EASY(backfill="sjf", depth=2)).jobs["start"].tolist()
+    [0, 0, 100, 20, 160]
     """
 
     reserve_by: ReserveBy = field(default="predictions", metadata={"was": "promises"})

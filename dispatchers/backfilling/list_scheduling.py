@@ -47,6 +47,16 @@ class ListScheduler(OrderOption):
     ------
     ValueError
         For ``commit`` with ``blocked="skip"``, under which no job blocks others.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import FCFS
+    >>> from hpcdispatch.testing import tiny
+    >>> hd.simulate(tiny(), FCFS()).jobs["start"].tolist()
+    [0, 0, 100, 160, 160]
+    >>> hd.simulate(tiny(), FCFS(order="sjf", blocked="skip")).jobs["start"].tolist()
+    [0, 0, 250, 20, 50]
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)

@@ -25,6 +25,19 @@ class QueueOrder(Protocol):
 
     Two further methods are optional: ``reset(machine)`` before a simulation, and ``started(waiting, now)`` for each job
     that the dispatcher starts.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import EASY
+    >>> from hpcdispatch.testing import tiny
+    >>> class LargestFirst:
+    ...     "Order waiting jobs by falling number of cores."
+    ...
+    ...     def ranks(self, state):
+    ...         return -state.queue.nodes
+    >>> hd.simulate(tiny(), EASY(order=LargestFirst())).jobs["start"].tolist()
+    [0, 0, 100, 20, 160]
     """
 
     def ranks(self, state: State) -> Ranks:

@@ -68,6 +68,17 @@ class DecisionRecord:
     failure
         The objective or constraint that failed or put jobs off, and why. Then lists were used, or jobs were held back.
         Also says if no plan meets all deadlines. Empty otherwise.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.testing import tiny
+    >>> result = hd.simulate(tiny(), "hcp3")
+    >>> result.decisions[["time", "candidates", "status", "used"]].head(3)
+       time  candidates   status  used
+    0     0           2  trivial  list
+    1    10           0     none  none
+    2    20           1  trivial  list
     """
 
     candidates: int
@@ -145,6 +156,15 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         Expected waits of the queues.
     goal
         Objective and priority.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import ConstraintProgramming
+    >>> from hpcdispatch.testing import tiny
+    >>> dispatcher = ConstraintProgramming(formulation="hcp", m=50)
+    >>> hd.simulate(tiny(), dispatcher).jobs["start"].tolist()
+    [0, 0, 250, 20, 50]
     """
 
     Options = ConstraintProgrammingOptions

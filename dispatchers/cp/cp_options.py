@@ -126,6 +126,15 @@ class ConstraintProgrammingOptions(Checked):
     ------
     ValueError
         For a value outside its range.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers.cp import ConstraintProgramming, ConstraintProgrammingOptions
+    >>> from hpcdispatch.testing import tiny
+    >>> options = ConstraintProgrammingOptions(formulation="hcp", version=3, constraints="at-most(user;2)")
+    >>> hd.simulate(tiny(), ConstraintProgramming(options)).jobs["start"].tolist()
+    [0, 0, 250, 20, 50]
     """
 
     formulation: Formulation = "pcp"

@@ -40,6 +40,14 @@ class Objective:
         Shape (jobs,). ``None`` if every start counts from now.
     constant
         Cost of the waits so far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.dispatchers.cp import Objective
+    >>> terms = Objective(rates=np.array([2.0, 1.0]), due=np.array([0, 60]), constant=5.0)
+    >>> terms.value(np.array([10, 90]))
+    55.0
     """
 
     rates: NDArray[np.float64]
@@ -103,6 +111,20 @@ class Goal:
         Why this decision used the default instead. Empty if it did not.
     planned
         Whether only a whole plan determines the cost of a start.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers.cp import HCP3, Goal, Objective
+    >>> from hpcdispatch.testing import tiny
+    >>> class CoreWait(Goal):
+    ...     "The wait of each core that a job requests."
+    ...
+    ...     def objective(self, waiting, now):
+    ...         return Objective(np.array([float(job.nodes) for job in waiting]), None, 0.0)
+    >>> hd.simulate(tiny(), HCP3(objective=CoreWait())).jobs["start"].tolist()
+    [0, 0, 250, 20, 50]
     """
 
     name: str = ""
@@ -136,7 +158,16 @@ class Goal:
 
 
 class Slowdown(Goal):
-    """The sum of slowdowns (s - q + d) / d, version 3 (section 4)."""
+    """The sum of slowdowns (s - q + d) / d, version 3 (section 4).
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers.cp import HCP3, Slowdown
+    >>> from hpcdispatch.testing import tiny
+    >>> hd.simulate(tiny(), HCP3(objective=Slowdown())).jobs["start"].tolist()
+    [0, 0, 250, 20, 50]
+    """
 
     name = "slowdown"
 
@@ -160,6 +191,14 @@ class WeightedWait(Goal):
     ----------
     ewt
         Expected wait of each queue, as for :class:`ExpectedWaits`, or such an object.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers.cp import HCP3, WeightedWait
+    >>> from hpcdispatch.testing import tiny
+    >>> hd.simulate(tiny(), HCP3(objective=WeightedWait(ewt=600))).jobs["start"].tolist()
+    [0, 0, 250, 20, 50]
     """
 
     name = "weighted-wait"
@@ -194,7 +233,16 @@ class WeightedWait(Goal):
 
 
 class ExcessWait(WeightedWait):
-    """The sum of max(0, (s - q - ewt) / ewt), PCP before version 3 (section 2.2). The priority is HCP's."""
+    """The sum of max(0, (s - q - ewt) / ewt), PCP before version 3 (section 2.2). The priority is HCP's.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers.cp import HCP3, ExcessWait
+    >>> from hpcdispatch.testing import tiny
+    >>> hd.simulate(tiny(), HCP3(objective=ExcessWait(ewt=600))).jobs["start"].tolist()
+    [0, 0, 250, 20, 50]
+    """
 
     name = "excess-wait"
 
@@ -215,6 +263,14 @@ class SquaredBoundedSlowdown(Goal):
     ----------
     threshold
         Seconds, at least 1 (Feitelson et al., JSSPP 1997: 10).
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers.cp import HCP3, SquaredBoundedSlowdown
+    >>> from hpcdispatch.testing import tiny
+    >>> hd.simulate(tiny(), HCP3(objective=SquaredBoundedSlowdown(threshold=60))).jobs["start"].tolist()
+    [0, 0, 250, 20, 50]
     """
 
     name = "squared-bounded-slowdown"
@@ -255,6 +311,12 @@ def create_objective(given: str | Goal, **defaults: object) -> Goal:
     ------
     InputError
         For an unknown name or option, or an object that is not a :class:`Goal`.
+
+    Examples
+    --------
+    >>> from hpcdispatch.dispatchers.cp import create_objective
+    >>> create_objective("squared-bounded-slowdown:threshold=60").threshold
+    60
     """
     goal: object = given
     if isinstance(given, str):
@@ -272,6 +334,24 @@ class PlanGoal(Goal):
 
     `expression` and `cost` must return the same value, CP-SAT's as an integer. Priorities and lists use the linear
     terms of :meth:`objective`, by default those of the slowdown.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers.cp import HCP3, PlanGoal
+    >>> from hpcdispatch.testing import tiny
+    >>> class LatestStart(PlanGoal):
+    ...     "The latest start of a plan."
+    ...
+    ...     def expression(self, plan):
+    ...         latest = plan.model.new_int_var(0, plan.horizon, "latest")
+    ...         plan.model.add_max_equality(latest, [job.start for job in plan.jobs.values()])
+    ...         return latest
+    ...
+    ...     def cost(self, plan):
+    ...         return max(job.start for job in plan.jobs.values())
+    >>> hd.simulate(tiny(), HCP3(objective=LatestStart())).jobs["start"].tolist()
+    [0, 0, 250, 20, 50]
     """
 
     def expression(self, plan: PlanModel) -> LinearExprT:

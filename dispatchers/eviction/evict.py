@@ -40,6 +40,15 @@ class Evict(Layer[EvictOptions]):
     ------
     ValueError
         For a value outside its range.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import Evict
+    >>> from hpcdispatch.testing import urgent
+    >>> result = hd.simulate(urgent(), Evict(over="easy"))
+    >>> int(result.decisions["stopped"].sum()), int((result.jobs["attempts"] > 1).sum())
+    (4, 3)
     """
 
     Options = EvictOptions

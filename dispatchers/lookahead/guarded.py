@@ -63,6 +63,16 @@ class Guarded(Layer[GuardedOptions]):
 
     The options are those of :class:`GuardedOptions`, which lists the errors. As an attribute, `over` is the inner
     dispatcher itself.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import Guarded
+    >>> workload = hd.generate("lublin", jobs=200, processors=64, load=0.9, seed=1)
+    >>> longest = {name: int(hd.simulate(workload, name).jobs["wait"].max()) for name in ("easy", "sjf")}
+    >>> longest["guarded"] = int(hd.simulate(workload, Guarded(over="sjf")).jobs["wait"].max())
+    >>> longest
+    {'easy': 83408, 'sjf': 69248, 'guarded': 72181}
     """
 
     Options = GuardedOptions

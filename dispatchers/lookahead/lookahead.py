@@ -102,6 +102,17 @@ class Lookahead(Configured[LookaheadOptions]):
     nodes, and later ones share the sums of resources.
 
     The options are those of :class:`LookaheadOptions`, which lists the errors.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import Lookahead
+    >>> workload = hd.generate("lublin", jobs=200, processors=64, load=0.9, seed=1)
+    >>> means = {name: hd.simulate(workload, name).summary()["wait_mean"] for name in ("easy", "lookahead")}
+    >>> means["lookahead"] < means["easy"]
+    True
+    >>> hd.simulate(workload, Lookahead(patience=3, guards=2)).summary()["jobs"]
+    200
     """
 
     Options = LookaheadOptions

@@ -80,6 +80,15 @@ class SA(Layer[SAOptions]):
     predicted_ends, changes
         By a job's position in the trace. Its predicted end, seconds, at its first choice by ``"turnaround"``. And how
         often it has chosen again.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import SA
+    >>> from hpcdispatch.testing import moldable
+    >>> result = hd.simulate(moldable(), SA(over="conservative"))
+    >>> int((result.jobs["shape"] >= 0).sum())
+    29
     """
 
     Options: ClassVar[type] = SAOptions

@@ -91,6 +91,15 @@ class Hybrid(Configured[HybridOptions]):
     reservation. It checkpoints every job that overruns its reservation.
 
     The options are those of :class:`HybridOptions`.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import Hybrid
+    >>> from hpcdispatch.testing import stochastic
+    >>> result = hd.simulate(stochastic(), Hybrid())
+    >>> result.jobs["status"].value_counts().to_dict()
+    {'completed': 40, 'killed': 0, 'rejected': 0}
     """
 
     on_profile: ClassVar[bool] = True

@@ -252,7 +252,7 @@ class _RuledRoom:
 
 
 _FIRST = frozenset({"first"})
-_ALONE = "nobody gets a reservation, nobody is killed; ties by submission."
+_ALONE = "no job gets a reservation, and none is killed; ties by submission."
 SEJF = Preset(OnTheFly, OnTheFlyOptions("shortest"), f"On the fly, shortest estimated job first: {_ALONE}", _FIRST)
 LEJF = Preset(OnTheFly, OnTheFlyOptions("longest"), f"On the fly, longest estimated job first: {_ALONE}", _FIRST)
 

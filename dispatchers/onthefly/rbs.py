@@ -88,6 +88,15 @@ class RBS(Configured[RBSOptions]):
     so no job returns. Under ``"resubmit"`` the simulation sets the next walltime.
 
     The options are those of :class:`RBSOptions`.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import RBS
+    >>> from hpcdispatch.testing import overrunning
+    >>> result = hd.simulate(overrunning(), RBS(growth=2))
+    >>> int(result.jobs["attempts"].max())
+    3
     """
 
     plans_closures: ClassVar[bool] = True

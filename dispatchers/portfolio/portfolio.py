@@ -43,6 +43,14 @@ class Portfolio(Configured[PortfolioOptions]):
         For an unknown candidate, predictor or goal.
     ValueError
         If a candidate is a portfolio.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import Portfolio
+    >>> result = hd.simulate(hd.example(), Portfolio(of="easy+fcfs", every="2d"))
+    >>> result.jobs["status"].value_counts().to_dict()
+    {'completed': 900, 'killed': 0, 'rejected': 0}
     """
 
     Options = PortfolioOptions

@@ -135,6 +135,15 @@ class ReservationSequences(Layer[SequenceOptions]):
     ----------
     strategy
         Strategy of the requests.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import TOptimal
+    >>> from hpcdispatch.testing import stochastic
+    >>> result = hd.simulate(stochastic(), TOptimal(over="easy"))
+    >>> int(result.jobs["attempts"].max())
+    3
     """
 
     on_profile: ClassVar[bool] = True

@@ -27,6 +27,14 @@ class Rounds(Conservative):
 
     Nothing else moves up. So over-estimation costs utilization here, as the paper assumes of a batch scheduler. The
     options are those of :class:`RoundsOptions`.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import Rounds
+    >>> from hpcdispatch.testing import tiny
+    >>> hd.simulate(tiny(), Rounds(batch=100, move="never")).jobs["start"].tolist()
+    [0, 0, 100, 20, 160]
     """
 
     Options = RoundsOptions

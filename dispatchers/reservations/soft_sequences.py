@@ -134,6 +134,15 @@ class SoftTOptimal(Layer[SoftOptions]):
 
     The options are those of :class:`SoftOptions`. As attributes, `over` is the inner dispatcher itself, and `quantile`
     the current quantile.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import SoftTOptimal
+    >>> from hpcdispatch.testing import stochastic
+    >>> result = hd.simulate(stochastic(), SoftTOptimal(over="easy"))
+    >>> int(result.jobs["attempts"].max())
+    1
     """
 
     on_profile: ClassVar[bool] = True

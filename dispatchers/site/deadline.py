@@ -46,6 +46,20 @@ class Deadline(SiteConstraint):
         Applies only to jobs whose name, queue and user match these patterns.
     weight, k
         Parameters of the soft kind, above 0.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers.cp import HCP3, Deadline
+    >>> from hpcdispatch.testing import tiny
+    >>> result = hd.simulate(tiny(), HCP3(constraints=[Deadline(within=150)]), overrun="kill")
+    >>> result.jobs[["id", "start", "status"]]
+      id  start     status
+    0  a      0  completed
+    1  b      0  completed
+    2  c    100  completed
+    3  d     20  completed
+    4  e     -1   rejected
     """
 
     name = "deadline"

@@ -24,6 +24,13 @@ class ExpectedWaits:
     ------
     ValueError
         If `given` is none of these, or a wait is not above 0.
+
+    Examples
+    --------
+    >>> from hpcdispatch.dispatchers.cp import ExpectedWaits
+    >>> waits = ExpectedWaits({"long": 7200, "short": 600})
+    >>> waits.of("short")
+    600.0
     """
 
     def __init__(self, given: str | float | Mapping[str, float]) -> None:

@@ -34,6 +34,15 @@ class FairShare(Goal):
         Seconds, above 0.
     of
         What is multiplied: ``"wait"`` or ``"slowdown"``.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers.cp import HCP3, FairShare
+    >>> from hpcdispatch.testing import pool
+    >>> result = hd.simulate(pool(30), HCP3(objective=FairShare(half_life=86400)))
+    >>> result.jobs["status"].value_counts().to_dict()
+    {'completed': 30, 'killed': 0, 'rejected': 0}
     """
 
     name = "fair-share"

@@ -27,6 +27,15 @@ class PlannedJob:
         Seconds from now, negative for a running job. ``None`` for a job without a planned start.
     nodes
         Node of each slot. Empty if the nodes are not decided.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import JobView
+    >>> from hpcdispatch.dispatchers.cp import PlannedJob
+    >>> view = JobView(hd.Job("a", submit=0, runtime=100, walltime=900), hd.Machine(("core",), [[4]]))
+    >>> PlannedJob(view, duration=900, start=60, nodes=(0,)).end
+    960
     """
 
     job: JobView
@@ -54,6 +63,18 @@ class ModelJob:
         From the start for the duration.
     on
         Literal per node that the job may use. Empty if the model has no nodes.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import JobView
+    >>> from hpcdispatch.dispatchers.cp import ModelJob
+    >>> from hpcdispatch.models import CpModel
+    >>> view = JobView(hd.Job("a", submit=0, runtime=100, walltime=900), hd.Machine(("core",), [[4]]))
+    >>> model = CpModel()
+    >>> start = model.new_int_var(0, 3600, "start")
+    >>> job = ModelJob(view, 900, start, model.new_fixed_size_interval_var(start, 900, "a"))
+    >>> constraint = model.add(job.end <= 1800)
     """
 
     job: JobView
@@ -103,6 +124,18 @@ class PlannedJobs(Surroundings):
     ----------
     jobs
         Planned jobs by id.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import JobView
+    >>> from hpcdispatch.dispatchers.cp import PlannedJob, PlannedJobs
+    >>> machine = hd.Machine(("core",), [[4]])
+    >>> view = JobView(hd.Job("a", submit=0, runtime=100, walltime=900), machine)
+    >>> planned = PlannedJob(view, duration=900, start=60)
+    >>> plan = PlannedJobs(now=0, machine=machine, waiting={"a": view}, running={}, jobs={"a": planned})
+    >>> plan.jobs["a"].end
+    960
     """
 
     jobs: Mapping[str, PlannedJob]
@@ -120,6 +153,16 @@ class PlanModel(Surroundings):
         CP-SAT's model. Any constraint may be added.
     horizon
         Latest end of any job, seconds from now.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers.cp import PlanModel
+    >>> from hpcdispatch.models import CpModel
+    >>> plan = PlanModel(
+    ...     now=0, machine=hd.Machine(("core",), [[4]]), waiting={}, running={}, jobs={}, model=CpModel(), horizon=3600
+    ... )
+    >>> latest = plan.model.new_int_var(0, plan.horizon, "latest")
     """
 
     jobs: Mapping[str, ModelJob]
@@ -134,6 +177,26 @@ class PlanConstraint(SiteConstraint):
     ----------
     delay
         Seconds by which it may put off a plan, beside the run times of its jobs. The model ends that much later.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers.cp import HCP3, PlanConstraint
+    >>> from hpcdispatch.testing import tiny
+    >>> class AfterEachOther(PlanConstraint):
+    ...     "Job d starts after the end of job c."
+    ...
+    ...     def add_to(self, plan):
+    ...         if {"c", "d"} <= plan.jobs.keys():
+    ...             plan.model.add(plan.jobs["d"].start >= plan.jobs["c"].end)
+    ...
+    ...     def holds(self, plan):
+    ...         first, second = plan.jobs.get("c"), plan.jobs.get("d")
+    ...         if first is None or second is None or None in (first.start, second.start):
+    ...             return True
+    ...         return second.start >= first.end
+    >>> hd.simulate(tiny(), HCP3(constraints=[AfterEachOther()], blocked=5)).jobs["start"].tolist()
+    [0, 0, 100, 160, 160]
     """
 
     delay: int = 86_400

@@ -32,6 +32,22 @@ class SiteConstraint:
     ----------
     name
         Name in messages. By default that of the class.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers.cp import HCP3, SiteConstraint
+    >>> from hpcdispatch.testing import tiny
+    >>> class OneLicence(SiteConstraint):
+    ...     "Every job needs the only licence."
+    ...
+    ...     def uses(self, job):
+    ...         return {"licence": 1}
+    ...
+    ...     def most(self, what):
+    ...         return 1
+    >>> hd.simulate(tiny(), HCP3(constraints=[OneLicence()])).jobs["start"].tolist()
+    [0, 190, 130, 100, 240]
     """
 
     name: str = ""
@@ -80,6 +96,12 @@ def create_constraints(given: Given) -> tuple[SiteConstraint, ...]:
     ------
     InputError
         For an unknown name or option, or an object that is not a :class:`SiteConstraint`.
+
+    Examples
+    --------
+    >>> from hpcdispatch.dispatchers.cp import create_constraints
+    >>> [type(constraint).__name__ for constraint in create_constraints("never-together(a;b)+at-most(user;2)")]
+    ['NeverTogether', 'AtMostOf']
     """
     parts = [given] if isinstance(given, str | SiteConstraint) else given
     return tuple(constraint for part in parts for constraint in _created(part))

@@ -48,6 +48,14 @@ class Slurm(Configured[SlurmOptions]):
     ----------
     given
         Options that were given. They override the configuration.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.dispatchers import Slurm
+    >>> from hpcdispatch.testing import tiny
+    >>> hd.simulate(tiny(), Slurm(bf_interval=30)).jobs["start"].tolist()
+    [0, 0, 100, 30, 160]
     """
 
     Options: ClassVar[type] = SlurmOptions

@@ -1,4 +1,6 @@
-"""What pages write with the code's help: options of parts, and formulas that browsers show without a network."""
+"""What pages write with the code's help: options and presets of parts, and formulas without a network."""
+
+from importlib import import_module
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -6,6 +8,8 @@ from latex2mathml.converter import convert
 from sphinx.util.docutils import SphinxDirective
 
 from hpcdispatch.cli.commands.list_parts import KINDS, choices_and_default, meanings
+from hpcdispatch.dispatchers.options import Preset
+from hpcdispatch.dispatchers.reservations.sequence_presets import SequencePreset
 
 
 def registry_of(name):
@@ -51,6 +55,29 @@ class Options(SphinxDirective):
         return node.children
 
 
+class Presets(SphinxDirective):
+    """``{presets} MODULE``: an entry for each configured class of a module, with what is set in it."""
+
+    required_arguments = 1
+
+    def run(self):
+        """Return the entries' nodes."""
+        module = import_module(self.arguments[0])
+        lines = []
+        for name in module.__all__:
+            part = getattr(module, name)
+            if not isinstance(part, Preset | SequencePreset):
+                continue
+            lines += [f".. py:function:: {self.arguments[0]}.{name}(**options)", "", f"   {part.summary}"]
+            fixed = sorted(getattr(part, "fixed", ()))
+            if fixed:
+                lines += ["", f"   It sets {', '.join(f'``{option}``' for option in fixed)}."]
+            lines.append("")
+        node = nodes.container()
+        self.state.nested_parse(StringList(["```{eval-rst}", *lines, "```"], source="presets"), 0, node)
+        return node.children
+
+
 def inline_formula(translator, node):
     """Write a formula within a line as MathML."""
     translator.body.append(convert(node.astext()))
@@ -66,5 +93,6 @@ def displayed_formula(translator, node):
 def setup(app):
     """Register the directive, and MathML for formulas."""
     app.add_directive("options", Options)
+    app.add_directive("presets", Presets)
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     return {"parallel_read_safe": True}

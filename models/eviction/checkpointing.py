@@ -106,12 +106,14 @@ def writing_job(
     ----------
     id, nodes
         Its name, and its number of nodes.
-    elapsed, kept
+    elapsed
         Its work, as for :func:`since_last`.
     sizes
         Its checkpoint sizes, equal on each node. ``None`` if it has no checkpoints.
     storage
         Storage of the checkpoints.
+    kept
+        Its work that a checkpoint holds, as for :func:`since_last`.
     weight
         Loss per node-hour.
     ends

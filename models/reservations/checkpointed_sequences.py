@@ -150,10 +150,12 @@ def longest_worthwhile(esdd: ESDD, restart: float = 0.0, *, cost: Cost | None = 
 
     Parameters
     ----------
-    esdd, cost
+    esdd
         As for :func:`optimal_checkpointed_sequence`.
     restart
         R.
+    cost
+        As for :func:`optimal_checkpointed_sequence`.
 
     Returns
     -------

@@ -124,12 +124,14 @@ def improve(
 
     Parameters
     ----------
-    problem, order, rule
+    problem, order
         As in :func:`list_schedule`. The order must give a schedule.
     iterations
         Number of changes to try.
     rng
         Random generator of the changes.
+    rule
+        As in :func:`list_schedule`.
     parts
         Number of parts of the search. A part without improvement is undone and ends the search.
 

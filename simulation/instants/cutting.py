@@ -42,6 +42,14 @@ def guaranteed_starts(workload: Workload, at: int) -> tuple[list[Step], FloatArr
     FloatArray
         For every job that was not rejected: its turnaround over the one its first reservation guaranteed. Both count as
         at least 1 s. Shape (jobs,).
+
+    Examples
+    --------
+    >>> from hpcdispatch.simulation import guaranteed_starts
+    >>> from hpcdispatch.testing import tiny
+    >>> slots, delays = guaranteed_starts(tiny(), at=15)
+    >>> slots
+    [(15, 100, 1), (100, 120, 3), (120, 180, 0), (180, None, 4)]
     """
     asks = Job(_ASKS, at, 0, 1, per_node={workload.machine.resources[0]: 1})
     watched = _Watched()
@@ -104,15 +112,28 @@ def state_at(
 
     Parameters
     ----------
-    workload, dispatcher, predictor, overrun, seed, same_instant
+    workload, dispatcher, predictor
         As for :func:`.simulate`.
     at
         The instant, seconds. No events of this instant have happened.
+    overrun, seed, same_instant
+        As for :func:`.simulate`.
 
     Raises
     ------
     InputError
         If all jobs have left, or a job that has not left was stopped earlier. A state cannot hold this.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from hpcdispatch.simulation import state_at
+    >>> from hpcdispatch.testing import tiny
+    >>> rest, state = state_at(tiny(), "easy", at=90)
+    >>> [running.id for running in state.running]
+    ['a']
+    >>> hd.simulate(rest, "easy", state=state).jobs["start"].tolist()
+    [0, 100, 160]
     """
     recorder = recorder_on(workload, np.arange(workload.machine.nodes))
     parts = fresh_parts(recorder.workload.machine, dispatcher, predictor, seed)

@@ -33,7 +33,23 @@ DefaultWalltime = int | Literal["runtime", "drop"] | None
 
 
 class TraceWarning(UserWarning):
-    """A value in a trace was guessed, and results depend on it."""
+    r"""A value in a trace was guessed, and results depend on it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import hpcdispatch as hd
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as given:
+    ...     warnings.simplefilter("always")
+    ...     trace = Path(folder, "trace.swf")
+    ...     record = "{} 0 -1 60 2 -1 -1 2 {} -1 1 1 1 -1 1 -1 -1 -1"
+    ...     number = trace.write_text("\n".join(["; MaxProcs: 4", record.format(1, 90), record.format(2, -1), ""]))
+    ...     workload = hd.read(trace)
+    >>> given[0].category.__name__
+    'TraceWarning'
+    """
 
 
 class NothingUsableError(InputError):

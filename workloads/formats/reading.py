@@ -144,6 +144,16 @@ def read(
     -----
     TraceWarning
         If walltimes were missing and had to be guessed.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     hd.write(hd.example(), f"{folder}/trace.swf.gz")
+    ...     workload = hd.read(f"{folder}/trace.swf.gz", head=100)
+    >>> len(workload.jobs), workload.jobs[0].walltime
+    (100, 60)
     """
     files = trace_files(path)
     path = Path(path) if isinstance(path, str | PathLike) else files[0]

@@ -23,12 +23,24 @@ _LARGEST = 1e30
 
 @dataclass(frozen=True, slots=True)
 class RunColumns:
-    """The names of the columns of a table. Without `workflow` all runs are of one.
+    r"""The names of the columns of a table. Without `workflow` all runs are of one.
 
     Raises
     ------
     InputError
         If two are the same.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from hpcdispatch.workloads import RunColumns, read_runs
+    >>> with TemporaryDirectory() as folder:
+    ...     table = Path(folder, "runs.csv")
+    ...     number = table.write_text("voxels,seconds\n1000,61\n2000,118\n")
+    ...     runs = read_runs(table, RunColumns(size="voxels", time="seconds"))
+    >>> runs["time"].tolist()
+    [61.0, 118.0]
     """
 
     size: str
@@ -43,7 +55,7 @@ class RunColumns:
 
 
 def read_runs(path: Path, columns: RunColumns) -> pd.DataFrame:
-    """Read a table with a row for each run: CSV or TSV with a header, also gzipped, or Parquet.
+    r"""Read a table with a row for each run: CSV or TSV with a header, also gzipped, or Parquet.
 
     Returns
     -------
@@ -58,6 +70,18 @@ def read_runs(path: Path, columns: RunColumns) -> pd.DataFrame:
     InputError
         If it is no such table, or lacks these columns or rows. Also for a value that is no number >= 0. The message has
         the line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from hpcdispatch.workloads import RunColumns, read_runs
+    >>> with TemporaryDirectory() as folder:
+    ...     table = Path(folder, "runs.csv")
+    ...     number = table.write_text("app,voxels,seconds\nfsl,1000,61\nfsl,2000,118\n")
+    ...     runs = read_runs(table, RunColumns(size="voxels", time="seconds", workflow="app"))
+    >>> runs["workflow"].unique().tolist()
+    ['fsl']
     """
     places, frame = _cells(path, columns)
     if frame.empty:

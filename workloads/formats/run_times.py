@@ -70,7 +70,20 @@ class RunHistory:
 
 
 def read_run_times(path: str | PathLike[str], column: str | None = None, unit: Unit = "s") -> FloatArray:
-    """Read the run times of :func:`read_run_history`, in seconds, shape (runs,)."""
+    r"""Read the run times of :func:`read_run_history`, in seconds, shape (runs,).
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from hpcdispatch.workloads import read_run_times
+    >>> with TemporaryDirectory() as folder:
+    ...     table = Path(folder, "times.csv")
+    ...     number = table.write_text("minutes\n10\n12.5\n")
+    ...     times = read_run_times(table, column="minutes", unit="min")
+    >>> times
+    array([600., 750.])
+    """
     return read_run_history(path, column, unit).times
 
 

@@ -264,6 +264,7 @@ def _parquet_parts(file: TraceFile, wanted: Sequence[str] | None) -> Iterator[Ta
         at = 0
         with _sound(file.path):
             for table in tables(stream, parquet, columns, file.take):
+                table.validate(full=True)  # a damaged text is no UTF-8, which pandas finds only when it reads it
                 frame = table.to_pandas().iloc[: rows - at]
                 if frame.empty:
                     break
@@ -310,5 +311,8 @@ def bounded_table(path: Path, file: BinaryIO, *, trusted: bool = False) -> pd.Da
         if not trusted:
             _try(path, LARGEST_FILE, names)
         with _sound(path):
-            frame: pd.DataFrame = pa.concat_tables(tables(file, parquet, names, take)).to_pandas()
+            table = pa.concat_tables(tables(file, parquet, names, take))
+            if not trusted:
+                table.validate(full=True)
+            frame: pd.DataFrame = table.to_pandas()
     return frame

@@ -83,6 +83,16 @@ def write(workload: Workload, path: str | PathLike[str]) -> None:
         of a job.
     OSError
         If the file cannot be written.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     hd.write(hd.example(), f"{folder}/jobs.jsonl.gz")
+    ...     copy = hd.read(f"{folder}/jobs.jsonl.gz")
+    >>> copy.digest() == hd.example().digest()
+    True
     """
     if not isinstance(workload, Workload):
         raise InputError(f"write: expected a workload and a path, got {shown(workload)}; Result.to_swf writes results")

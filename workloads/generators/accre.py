@@ -89,6 +89,12 @@ def accre(
         run time. The deviation is a quarter of all ranks. Thus workflows differ in their laws and overlap.
     seed
         Of the random numbers.
+
+    Examples
+    --------
+    >>> from hpcdispatch.workloads import accre
+    >>> len(accre(jobs=50, wide=5, seed=1).jobs)
+    55
     """
     check_choice("pattern", pattern, Pattern)
     jobs = (300 if pattern == "mix" else 800) if jobs is None else jobs

@@ -36,6 +36,13 @@ def draw_checkpoints(rng: np.random.Generator, count: int) -> list[Checkpoint]:
 
     A job uses 40 to 90% of the memory of its nodes. This is the size of a system checkpoint. An application checkpoint
     is 20 to 60% of that, written every hour. Both shares are uniform.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hpcdispatch.workloads import draw_checkpoints
+    >>> [checkpoint.interval for checkpoint in draw_checkpoints(np.random.default_rng(1), count=2)]
+    [3600, 3600]
     """
     used = MEMORY * rng.uniform(*IN_USE, count)
     critical = used * rng.uniform(*CRITICAL, count)
@@ -69,6 +76,13 @@ def theta_scenario(*, jobs: int = 12, nodes: int = 4352, grain: int = SMALLEST, 
         it.
     seed
         Of the random numbers.
+
+    Examples
+    --------
+    >>> from hpcdispatch.workloads import theta_scenario
+    >>> workload = theta_scenario(jobs=5, nodes=1024, seed=1)
+    >>> sum(job.nodes for job in workload.jobs)
+    1024
     """
     check_whole("seed", seed, 0)
     for name, value in (("jobs", jobs), ("nodes", nodes), ("grain", grain)):

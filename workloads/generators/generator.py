@@ -10,6 +10,7 @@ from ..workload import Provenance, Workload
 
 GENERATORS = Registry("workload", "hpcdispatch.workloads")
 _Options = ParamSpec("_Options")
+_EXAMPLES = "\n\nExamples\n--------\n"
 _RAISES = "\n\nRaises\n------\nInputError\n    If an option is out of its range."
 
 
@@ -27,7 +28,8 @@ def generator(name: str) -> Callable[[Callable[_Options, Workload]], Callable[_O
             except ValueError as error:
                 raise InputError(f"workload {name}: {error}") from error
 
-        named.__doc__ = cleandoc(draw.__doc__ or "") + _RAISES
+        said, examples, shown = cleandoc(draw.__doc__ or "").partition(_EXAMPLES)
+        named.__doc__ = f"{said}{_RAISES}{examples}{shown}\n"
         return named
 
     return decorate
@@ -57,6 +59,15 @@ def generate(name: str, seed: int = 0, **options: Any) -> Workload:
     ------
     InputError
         For an unknown name or option, or a value that the generator refuses.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> workload = hd.generate("lublin", jobs=500, processors=128, load=0.8, seed=1)
+    >>> len(workload.jobs), int(workload.machine.capacity.sum())
+    (500, 128)
+    >>> hd.generate("lublin:jobs=500,processors=128,load=0.8,seed=1").digest() == workload.digest()
+    True
     """
     spelled = parse_spec(name)[1]
     fixed = options if "seed" in spelled else {"seed": seed, **options}

@@ -66,6 +66,12 @@ def intrepid_neuroscience(
         Whether all jobs are submitted at 0 instead.
     seed
         Of the random numbers.
+
+    Examples
+    --------
+    >>> from hpcdispatch.workloads import intrepid_neuroscience
+    >>> len(intrepid_neuroscience(seed=1).jobs)
+    400
     """
     check_choice("stream", stream, Stream)
     check_choice("processors", processors, ProcessorLaw)

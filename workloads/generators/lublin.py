@@ -93,6 +93,13 @@ def lublin(
         exponential, 10 minutes on average. This is ours, too. The option changes nothing else.
     seed
         Of the random numbers.
+
+    Examples
+    --------
+    >>> from hpcdispatch.workloads import describe, lublin
+    >>> workload = lublin(jobs=500, processors=64, load=0.8, seed=1)
+    >>> round(describe(workload).load, 2)
+    0.8
     """
     check_whole("jobs", jobs, 1, MOST_JOBS, IN_MEMORY)
     check_whole("processors", processors, 1, MOST_PROCESSORS)

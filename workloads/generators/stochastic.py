@@ -115,6 +115,13 @@ def stochastic(
         Run time of large jobs over that of the stream, at least 1; by default 100, as in the paper.
     seed
         Of the random numbers.
+
+    Examples
+    --------
+    >>> from hpcdispatch.workloads import stochastic
+    >>> workload = stochastic(large=10, seed=1)
+    >>> round(float(workload.jobs[0].law.mean()) / 3600, 1)
+    8.6
     """
     options = {name: value for name, value in locals().items() if value is not None}
     _check(options)

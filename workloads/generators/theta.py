@@ -71,6 +71,13 @@ def theta(
         Whether batch jobs can be checkpointed.
     seed
         Of the random numbers.
+
+    Examples
+    --------
+    >>> from hpcdispatch.workloads import theta
+    >>> workload = theta(days=1, nodes=512, seed=1)
+    >>> sorted({job.kind for job in workload.jobs})
+    ['batch', 'on-demand']
     """
     check_whole("days", days, 1, MOST_DAYS, IN_MEMORY)
     check_whole("nodes", nodes, SMALLEST, MOST_NODES)
