@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -123,4 +123,7 @@ def _notebook_bar(name: str, _console: Console) -> Iterator[tuple[Show, Tell]]:
 
 
 simulate = with_bar(simulation.simulate)
-compare = with_bar(comparison.compare)
+if TYPE_CHECKING:  # the wrapper has the same parameters, which its type cannot say of an overloaded function
+    compare = comparison.compare
+else:
+    compare = with_bar(comparison.compare)

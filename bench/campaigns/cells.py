@@ -96,7 +96,7 @@ class Cell:
     @property
     def patience(self) -> float | None:
         """Seconds until its own process is ended. They include start, reading the workload and writing the result."""
-        return None if self.budget is None or self.budget.seconds is None else 2 * self.budget.seconds + _GRACE
+        return None if self.budget is None or self.budget.seconds is None else 2 * float(self.budget.seconds) + _GRACE
 
     @property
     def overdue(self) -> str:

@@ -14,14 +14,15 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from os import PathLike
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args, overload
 
 import pandas as pd
 
 from ...analysis.conclusions import Basis, Daily, conclusions, spread
-from ...base import InputError, check_choice, check_whole, distinct_labels, shown, time_text
+from ...base import InputError, check_choice, check_whole, distinct_labels, part_label, shown, time_text
 from ...base.checks import MOST_STEPS
 from ...base.facts import Facts
+from ...base.printed import plain
 from ...base.time_texts import seconds_of
 from ...base.unfinished_files import make_temporary
 from ...dispatchers import Dispatcher, create_dispatcher
@@ -42,7 +43,15 @@ from .plan import CampaignPlan
 from .samples import Generated, Jittered, Loaders, Resampled, Sampler, Samples, Users, seed_range
 from .store import Store
 
+if TYPE_CHECKING:
+    from .comparisons import Comparisons
+
 __all__ = ["METRICS", "Comparison", "ComparisonInterrupted", "Failure", "Generated", "Jittered", "Resampled", "compare"]
+
+
+#: A workload to compare on, and several of them.
+OneWorkload = WorkloadLike | Sampler
+SeveralWorkloads = list[Any] | tuple[OneWorkload, ...] | Mapping[str, OneWorkload]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +115,8 @@ class Comparison:
     1       easy  walltime     3
     >>> comparison.best("wait_mean")
     'easy'
-    >>> comparison.conclusions("wait_mean", "easy").loc[0, ["contender", "ratio", "verdict"]].tolist()
-    ['fcfs', np.float64(8.749740650487), 'worse']
+    >>> comparison.conclusions("wait_mean", "easy").loc[0, ["contender", "verdict"]].tolist()
+    ['fcfs', 'worse']
     """
 
     runs: pd.DataFrame
@@ -231,33 +240,22 @@ class Comparison:
         OSError
             If it cannot be written.
         """
-        from ..reports.page import write_report  # noqa: PLC0415 - a comparison alone does without
-        from ..reports.saved_results import runs_of  # noqa: PLC0415
-        from ..reports.study import study  # noqa: PLC0415
-
-        page = Path(path)
-        if page.is_dir():
-            raise InputError(f"report: expected a file such as {page / 'report.html'}, got a folder")
-        page.parent.mkdir(parents=True, exist_ok=True)
-        results = runs_of(self.store.folder)
-        own = {cell.key for cells in self.contenders.values() for cell in cells.values()}
-        chosen = replace(results, runs=tuple(run for run in results.runs if run.folder.name in own))
-        write_report(study(chosen, warm_up=self.warm_up, cool_down=self.cool_down), page)
-        return page
+        return write_report_of({"": self}, path)
 
     def __repr__(self) -> str:
         """Return a short text with the subject and the table."""
-        return self._facts().text()
+        return self.facts().text()
 
     def _repr_html_(self) -> str:
-        return self._facts().html()
+        return self.facts().html()
 
     def _named(self, frame: pd.DataFrame) -> pd.Series[str]:
         """Return the name of each row's contender."""
         several = self.table["predictor"].nunique() > 1
         return frame["dispatcher"] + ", " + frame["predictor"] if several else frame["dispatcher"]
 
-    def _facts(self) -> Facts:
+    def facts(self) -> Facts:
+        """Return the subject and the table for prompts and notebooks."""
         failed = f", {len(self.failures)} failed: {self.failures[0].error}" if self.failures else ""
         seeds = f", seeds {seeds_text(self.numbers)}" if self.seeds > 1 else ""
         title = f"Comparison on {self.workload}: {self.planned:,} runs{seeds}{failed}"
@@ -283,6 +281,31 @@ class Comparison:
         return len(self.runs) + len(self.failures) < self.planned
 
 
+def write_report_of(comparisons: Mapping[str, Comparison], path: str | PathLike[str]) -> Path:
+    """Write one report of the comparisons of workloads by name, in the same store. See :meth:`Comparison.report`.
+
+    Under an empty name a workload is called as it calls itself.
+    """
+    from ..reports.page import write_report  # noqa: PLC0415 - a comparison alone does without
+    from ..reports.saved_results import runs_of  # noqa: PLC0415
+    from ..reports.study import study  # noqa: PLC0415
+
+    page = Path(path)
+    if page.is_dir():
+        raise InputError(f"report: expected a file such as {page / 'report.html'}, got a folder")
+    page.parent.mkdir(parents=True, exist_ok=True)
+    first = next(iter(comparisons.values()))
+    results = runs_of(first.store.folder)
+    runs = []
+    for name, each in comparisons.items():
+        own = {cell.key for cells in each.contenders.values() for cell in cells.values()}
+        kept = [run for run in results.runs if run.folder.name in own]
+        runs += [replace(run, workload=plain(name)) for run in kept] if name else kept
+    chosen = replace(results, runs=tuple(runs))
+    write_report(study(chosen, warm_up=first.warm_up, cool_down=first.cool_down), page)
+    return page
+
+
 @dataclass(frozen=True, slots=True)
 class _Results:
     """The results of one contender, loaded one after another."""
@@ -295,15 +318,27 @@ class _Results:
 
 
 class ComparisonInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a comparison; `comparison` has the finished runs."""
+    """Ctrl-C during a comparison; `comparison` has the finished runs. `comparisons` has those of several workloads.
 
-    def __init__(self, comparison: Comparison) -> None:
-        super().__init__(f"interrupted: {len(comparison.runs)} of {comparison.planned} runs finished")
+    Attributes
+    ----------
+    comparison
+        That of the first workload.
+    comparisons
+        Those of all workloads by name; empty if one was given.
+    """
+
+    def __init__(self, comparison: Comparison, comparisons: Mapping[str, Comparison] | None = None) -> None:
         self.comparison = comparison
+        self.comparisons = {} if comparisons is None else comparisons
+        every = list(self.comparisons.values()) or [comparison]
+        done, planned = sum(len(each.runs) for each in every), sum(each.planned for each in every)
+        super().__init__(f"interrupted: {done} of {planned} runs finished")
 
 
+@overload
 def compare(
-    workload: WorkloadLike | Sampler,
+    workload: OneWorkload,
     dispatchers: str | Dispatcher | Iterable[str | Dispatcher],
     predictors: str | Predictor | Iterable[str | Predictor] = "walltime",
     *,
@@ -323,7 +358,56 @@ def compare(
     workers: int = 1,
     isolate: bool = False,
     progress: Callable[[CampaignProgress], None] | None = None,
-) -> Comparison:
+) -> Comparison: ...
+
+
+@overload
+def compare(
+    workload: SeveralWorkloads,
+    dispatchers: str | Dispatcher | Iterable[str | Dispatcher],
+    predictors: str | Predictor | Iterable[str | Predictor] = "walltime",
+    *,
+    seeds: int | str | Iterable[int] = 1,
+    jitter: int | str | None = None,
+    warm_up: str | Cut = NOTHING,
+    cool_down: str | Cut = NOTHING,
+    overrun: str | Overrun = "run",
+    same_instant: SameInstant = "batch",
+    users: Users = "replay",
+    failures: str | PathLike[str] | None = None,
+    signal: Signal | str | PathLike[str] | None = None,
+    may_wait: float | str | None = None,
+    power_cap: str | PathLike[str] | None = None,
+    check_invariants: bool = False,
+    out: str | PathLike[str] | None = None,
+    workers: int = 1,
+    isolate: bool = False,
+    progress: Callable[[CampaignProgress], None] | None = None,
+) -> Comparisons: ...
+
+
+def compare(
+    workload: OneWorkload | SeveralWorkloads,
+    dispatchers: str | Dispatcher | Iterable[str | Dispatcher],
+    predictors: str | Predictor | Iterable[str | Predictor] = "walltime",
+    *,
+    seeds: int | str | Iterable[int] = 1,
+    jitter: int | str | None = None,
+    warm_up: str | Cut = NOTHING,
+    cool_down: str | Cut = NOTHING,
+    overrun: str | Overrun = "run",
+    same_instant: SameInstant = "batch",
+    users: Users = "replay",
+    failures: str | PathLike[str] | None = None,
+    signal: Signal | str | PathLike[str] | None = None,
+    may_wait: float | str | None = None,
+    power_cap: str | PathLike[str] | None = None,
+    check_invariants: bool = False,
+    out: str | PathLike[str] | None = None,
+    workers: int = 1,
+    isolate: bool = False,
+    progress: Callable[[CampaignProgress], None] | None = None,
+) -> Comparison | Comparisons:
     """Simulate every pair of dispatcher and predictor on the samples of the seeds.
 
     Parameters
@@ -331,7 +415,8 @@ def compare(
     workload
         A workload, resampled for each of several seeds. Or a function from seed to workload, such as
         :class:`Generated`. Or the path of a trace, the name of a published one, or ``NAME:key=value,...`` of a
-        generator. A generator gives another workload per seed, unless its text has a seed.
+        generator. A generator gives another workload per seed, unless its text has a seed. Or several of these: a list,
+        or a mapping from names to them. The result is then :class:`.Comparisons`.
     dispatchers, predictors
         One or several names with options, or objects. Objects of one class are named by their options, as in
         ``Area:power=2``. Each run works on its own copy. With several workers, objects and the function must be
@@ -369,8 +454,9 @@ def compare(
 
     Returns
     -------
-    Comparison
-        Every run's summary and the table. A run that raises an exception is a failure in it. The others continue.
+    Comparison or Comparisons
+        Every run's summary and the table. A run that raises an exception is a failure in it. The others continue. For
+        several workloads, the comparison of each by its name, also for a list of one.
 
     Raises
     ------
@@ -392,50 +478,113 @@ def compare(
     0       fcfs    39473.0
     1       easy     4511.0
     """
-    if not callable(workload) and not isinstance(workload, Workload):
-        source = source_of(workload)
-        workload = Generated(str(source.spec)) if source.sampled else workload_of(workload)
     dispatchers = _several(dispatchers)
     predictors = _several(predictors)
     labels = list(product(_labels(dispatchers, "dispatcher"), _labels(predictors, "predictor")))
     numbers, counted = seeds_of(seeds)
     shift = _seconds_of_jitter(jitter)
-    if isinstance(workload, Workload) and shift is None and not (counted and len(numbers) == 1):
-        workload = Resampled(workload)
     _check_users(users)
-    samples: Samples[Any] = Samples(
-        workload,
-        numbers,
-        shift,
-        str(Overrun.parse(overrun)),
-        same_instant,
-        check_invariants,
-        warm_up=cut_of("warm_up", warm_up),
-        cool_down=cut_of("cool_down", cool_down),
-        conditions=OperatingConditions(failures, signal, may_wait, power_cap),
-    )
+    named = _names(workload)
     loaders: Loaders = {}
-    several = [samples] if users == "replay" else [replace(samples, users="react"), samples]
-    asked = []
-    for each in several:
-        cells = each.cells(list(product(dispatchers, predictors)), loaders)
-        asked.append(
-            [
-                (*pair, seed, own[place])
-                for place, seed in enumerate(numbers)
-                for pair, own in zip(labels, cells, strict=True)
-            ]
+    asked: dict[str, list[_Asked]] = {}
+    for name, each in named.items():
+        drawn = _drawn(each, resampled=shift is None and not (counted and len(numbers) == 1))
+        samples: Samples[Any] = Samples(
+            drawn,
+            numbers,
+            shift,
+            str(Overrun.parse(overrun)),
+            same_instant,
+            check_invariants,
+            label=name,
+            warm_up=cut_of("warm_up", warm_up),
+            cool_down=cut_of("cool_down", cool_down),
+            conditions=OperatingConditions(failures, signal, may_wait, power_cap),
         )
-    plan = CampaignPlan.of("", [cell for runs in asked for *_, cell in runs], loaders)
+        both = [samples] if users == "replay" else [replace(samples, users="react"), samples]
+        asked[name] = [_Asked.of(one, labels, list(product(dispatchers, predictors)), loaders) for one in both]
+    cells = [cell for several in asked.values() for one in several for *_, cell in one.runs]
+    plan = CampaignPlan.of("", cells, loaders)
     store = Store(make_temporary() if out is None else out)
     if out is None:
         weakref.finalize(store, shutil.rmtree, store.folder, ignore_errors=True)
     store.open()
+
+    def outcomes(outcome: CampaignOutcome) -> dict[str, Comparison]:
+        return {name: _both(several, store, outcome) for name, several in asked.items()}
+
+    one = "" in named
     try:
-        outcome = run_campaign(plan, store, workers=workers, retry=True, isolate=isolate, progress=progress)
+        compared = outcomes(run_campaign(plan, store, workers=workers, retry=True, isolate=isolate, progress=progress))
     except CampaignInterrupted as error:
-        raise ComparisonInterrupted(_both(several, asked, store, error.outcome)) from None
-    return _both(several, asked, store, outcome)
+        partial = outcomes(error.outcome)
+        raise ComparisonInterrupted(next(iter(partial.values())), None if one else partial) from None
+    if one:
+        return compared[""]
+    from .comparisons import Comparisons  # noqa: PLC0415 - it imports this module
+
+    return Comparisons(compared)
+
+
+def _names(workload: OneWorkload | SeveralWorkloads) -> dict[str, OneWorkload]:
+    """Return workloads by name. A single one has the empty name, and is called as it calls itself."""
+    if isinstance(workload, Mapping):
+        for name in workload:
+            if not isinstance(name, str) or not name.strip():
+                raise InputError(f"compare: names of workloads must be texts, got {shown(name)}")
+        named = dict(workload)
+    elif isinstance(workload, list | tuple):
+        named = {}
+        for place, each in enumerate(workload):
+            name = _name_of(each, place)
+            if name in named:
+                raise InputError(f"compare: workload {shown(name)} is given twice; name each, as in {{'first': ..., }}")
+            named[name] = each
+    else:
+        return {"": workload}
+    if not named:
+        raise InputError("compare: expected at least one workload, got none")
+    return named
+
+
+def _name_of(workload: OneWorkload, place: int) -> str:
+    """Return how a workload of a list is called: its text, or its source."""
+    if isinstance(workload, Workload):
+        return workload.provenance.source or f"workload {place + 1}"
+    return part_label(workload) if callable(workload) else str(workload)
+
+
+def _drawn(workload: OneWorkload, resampled: bool) -> Workload | Sampler:
+    """Return the jobs of all seeds, or a function from a seed to its jobs."""
+    if not callable(workload) and not isinstance(workload, Workload):
+        source = source_of(workload)
+        workload = Generated(str(source.spec)) if source.sampled else workload_of(workload)
+    return Resampled(workload) if isinstance(workload, Workload) and resampled else workload
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The samples of a workload, and the cell of each contender and seed."""
+
+    samples: Samples[Any]
+    runs: list[tuple[str, str, int, Cell]]
+
+    @classmethod
+    def of(
+        cls,
+        samples: Samples[Any],
+        labels: Sequence[tuple[str, str]],
+        pairs: Sequence[tuple[str | Dispatcher, str | Predictor]],
+        loaders: Loaders,
+    ) -> _Asked:
+        """Return the runs of pairs with labels on the samples."""
+        cells = samples.cells(pairs, loaders)
+        runs = [
+            (*label, seed, own[place])
+            for place, seed in enumerate(samples.numbers)
+            for label, own in zip(labels, cells, strict=True)
+        ]
+        return cls(samples, runs)
 
 
 def seeds_of(seeds: int | str | Iterable[int]) -> tuple[Sequence[int], bool]:
@@ -514,14 +663,9 @@ def _labels(parts: Sequence[Any], kind: str) -> list[str]:
     return labels
 
 
-def _both(
-    samples: Sequence[Samples[Any]],
-    asked: Sequence[Sequence[tuple[str, str, int, Cell]]],
-    store: Store,
-    outcome: CampaignOutcome,
-) -> Comparison:
+def _both(several: Sequence[_Asked], store: Store, outcome: CampaignOutcome) -> Comparison:
     """Return the first comparison. The second, if any, is that with the recorded submissions."""
-    first, *others = (_found(*each, store, outcome) for each in zip(samples, asked, strict=True))
+    first, *others = (_found(each.samples, each.runs, store, outcome) for each in several)
     return replace(first, replay=others[0]) if others else first
 
 

@@ -151,8 +151,11 @@ def test_jitter_shifts_and_sorts(tmp_path):
     assert sizes == [job.per_node["core"] for job in shifted.jobs]
     assert jitter(workload, 3600, np.random.default_rng(1)).jobs == shifted.jobs
     assert jitter(workload, 0, np.random.default_rng(1)).jobs == workload.jobs
-    with pytest.raises(InputError, match="seconds must be >= 0, got -1"):
+    with pytest.raises(InputError, match="seconds must be a whole number >= 0, got -1"):
         jitter(workload, -1, np.random.default_rng(1))
+    assert jitter(workload, "1h", np.random.default_rng(1)).jobs == shifted.jobs
+    with pytest.raises(InputError, match=r"jitter: seconds: expected a time such as 90s, .*, got 'soon'"):
+        jitter(workload, "soon", np.random.default_rng(1))
 
 
 def test_chains_are_the_preceding_job_and_the_think_time(tmp_path):
