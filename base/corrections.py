@@ -127,21 +127,21 @@ def correction_of(predictor: Any) -> Correction:
     return named_correction(contract.correction) if contract.correct is None else contract.correct
 
 
-def named_correction(name: str) -> Correction:
-    """Return a registered correction.
+def named_correction(name: str | Correction) -> Correction:
+    """Return a registered correction. A function is returned as is.
 
     Raises
     ------
     InputError
         If the name is unknown, or the correction is not a function.
     """
-    correction = _BUILT_IN.get(name) or corrections.factory(name)
+    correction = (_BUILT_IN.get(name) or corrections.factory(name)) if isinstance(name, str) else name
     if not callable(correction):
         raise InputError(f"correction {name!r}: expected a function of job, elapsed, misses, got {shown(correction)}")
     return correction
 
 
-def with_correction(predictor: P, name: str) -> P:
+def with_correction(predictor: P, name: str | Correction) -> P:
     """Return a copy of a predictor with another correction.
 
     Parameters
@@ -149,12 +149,13 @@ def with_correction(predictor: P, name: str) -> P:
     predictor
         The predictor.
     name
-        Name of a registered correction. ``"own"`` keeps that of the predictor.
+        Name of a registered correction, or a function of job, elapsed and misses. ``"own"`` keeps that of the
+        predictor.
 
     Raises
     ------
     InputError
-        For an unknown name.
+        For an unknown name, or an object that is not a function.
 
     Examples
     --------
@@ -167,12 +168,13 @@ def with_correction(predictor: P, name: str) -> P:
     return predictor if name == OWN else _corrected(copy(predictor), name)
 
 
-def _corrected(predictor: Any, name: str) -> Any:
+def _corrected(predictor: Any, name: str | Correction) -> Any:
     """Give a predictor a correction and a name that tells it."""
     label = part_label(predictor)
+    told = name if isinstance(name, str) else getattr(name, "__name__", type(name).__name__)
     object.__setattr__(predictor, "correct", named_correction(name))  # Also of a frozen dataclass.
     with suppress(AttributeError):  # A name that cannot be set stays.
-        object.__setattr__(predictor, "name", f"{label}{',' if ':' in label else ':'}{OPTION}={name}")
+        object.__setattr__(predictor, "name", f"{label}{',' if ':' in label else ':'}{OPTION}={told}")
     return predictor
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -31,9 +30,9 @@ from ..workloads.machine_rules import Closure
 from .actions import Start
 from .columns import JobSequence
 from .profile_search import ProfileSearch, open_line, rule_number, slot_nodes
-from .rule_book import ClosedRows, RuleBook, Shared, no_amounts, read_rule_book
+from .rule_book import ClosedRows, RuleBook, Shared, as_request, no_amounts, read_rule_book
 from .space import NodeSpace
-from .views import JobView, Placement, Running, StateView, Waiting
+from .views import Placement, Running, StateView, Waiting
 
 #: What the run times of jobs count by against other jobs.
 CountBy = Literal["predictions", "walltimes"]
@@ -794,14 +793,6 @@ class PoolCount:
                 ends.sort()
             self._ends = ends
         return self._ends
-
-
-def as_request(job: JobView, shape: int) -> JobView:
-    """Return a job with the request of one of its shapes."""
-    wanted = job.shapes[shape]
-    request = copy(job)
-    request.nodes, request.per_node, request.walltime = wanted.nodes, wanted.per_node, wanted.walltime
-    return request
 
 
 _NONE = np.zeros(0, dtype=np.int64)

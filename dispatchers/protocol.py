@@ -197,6 +197,9 @@ class DispatcherContract(Contract):
         ``sorted_queue(state)`` returns the waiting jobs in the order in which it tries them.
     steps_on_pool
         ``steps_on_pool(times, walltime, amounts, capacity)`` returns compiled steps of whole traces on a pool.
+    placement
+        Which nodes it fills first: ``"first-fit"``, ``"best-fit"`` or ``"compact"``. The last one needs levels of the
+        machine, or a warning says that they are missing.
     on_profile
         Whether it takes its room from ``state.profile()``. It then sees all jobs, and its starts are checked. ``None``:
         a copy is asked once.
@@ -230,6 +233,7 @@ class DispatcherContract(Contract):
     use_longest_wait = Member[Callable[[int], None] | None](None, Callable)
     sorted_queue = Member[Callable[[State], Sequence[Waiting]] | None](None, Callable)
     steps_on_pool = Member[Callable[..., Any] | None](None, Callable)
+    placement = Member[str]("", str)
     on_profile = Member[bool | None](None, bool)
     plans_closures = flag()
     memoryless = flag()

@@ -80,7 +80,7 @@ def option_of(part: Dispatcher, name: str) -> Any:
 def places_compactly(dispatcher: Dispatcher) -> bool:
     """Return whether a dispatcher, or an inner one, places jobs in few groups of the machine's levels."""
     return any(
-        "compact" in (getattr(part, "placement", None), option_of(part, "placement")) for part in layers(dispatcher)
+        "compact" in (DispatcherContract(part).placement, option_of(part, "placement")) for part in layers(dispatcher)
     )
 
 

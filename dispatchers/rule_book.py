@@ -160,6 +160,8 @@ class RuleBook:
         self.most: dict[Key, int] = {}
         #: By job and its request, of which a moldable job has several.
         self._uses: dict[tuple[int, int, tuple[int, ...]], dict[Key, int]] = {}
+        #: The most on any request, by moldable job.
+        self._most_of: dict[int, Counter[Key]] = {}
         self._closed: ClosedRows | None = None
         #: Whether jobs may ask for groups of nodes, or have unequal slots.
         self.layouts = machine.rules.layouts
@@ -225,9 +227,21 @@ class RuleBook:
             uses = self._uses[key] = self.ask(job.job)
         return uses
 
+    def _most_uses(self, job: Waiting) -> Counter[Key]:
+        """Return the largest shared amounts of a moldable job on any of its requests, by key. Kept per job."""
+        most = self._most_of.get(job.order)
+        if most is None:
+            most = Counter(self.uses(job))
+            for shape in range(len(job.job.shapes)):
+                most |= Counter(self.ask(as_request(job.job, shape)))
+            self._most_of[job.order] = most
+        return most
+
     def ask(self, request: JobView) -> dict[Key, int]:
-        """Return the shared amounts of a request by key."""
-        uses = {}
+        """Return the shared amounts of a request by key. Nodes that are kept without a job have none."""
+        uses: dict[Key, int] = {}
+        if not request.nodes:
+            return uses
         for place, part in enumerate(self.parts):
             for what, amount in part.uses(request).items():
                 if amount:
@@ -245,7 +259,7 @@ class RuleBook:
         for run in state.running.entries:
             used.update(self.uses(run))
         for job in state.queue.entries:
-            asked.update(self.uses(job))
+            asked.update(self._most_uses(job) if job.job.shapes else self.uses(job))
         keys = [key for key, amount in asked.items() if amount + used[key] > self.parts[key[0]].least(key[1])]
         return Shared(self, state.now, keys, used)
 
@@ -338,6 +352,14 @@ class RuleBook:
         changes += [rise for part in self.parts if (rise := part.next_rise(now)) is not None]
         least = min(changes, default=NEVER)
         return None if least == NEVER else least
+
+
+def as_request(job: JobView, shape: int) -> JobView:
+    """Return a job with the request of one of its shapes."""
+    wanted = job.shapes[shape]
+    request = copy(job)
+    request.nodes, request.per_node, request.walltime = wanted.nodes, wanted.per_node, wanted.walltime
+    return request
 
 
 def unknown_level(id_: str, level: str, machine: Machine) -> str:

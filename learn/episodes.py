@@ -12,6 +12,7 @@ import numpy as np
 
 from ..base import InputError, IntArray
 from ..base.checks import MOST_JOBS, check_whole, is_number, shown
+from ..base.contracts import PredictorContract
 from ..dispatchers import Dispatcher
 from ..models.events import open_events
 from ..models.events.steps import ParallelSimulations, begin, events_of, side_by_side
@@ -165,8 +166,9 @@ class Episodes:
     def fresh_predictor(self) -> Predictor:
         """Return a predictor that has learnt nothing."""
         made = deepcopy(self._predictor)
-        if hasattr(made, "reset"):
-            made.reset()
+        reset = PredictorContract(made).reset
+        if reset is not None:
+            reset()
         return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Episodes:

@@ -215,7 +215,7 @@ class Rules:
             if isinstance(made, EASY):
                 parts.append((1, 0, int(made.shortest_first)))
             else:
-                parts.append((0, _LISTS.get(name, 0), int(getattr(made, "blocked", "") == "skip")))
+                parts.append((0, _LISTS.get(name, 0), int(isinstance(made, ListScheduler) and made.blocked == "skip")))
         delay = self.every if self.mode == SELECT else self.delay
         fill = self.fill if self.mode == TWO_LEVELS else self.backfill
         behind = (*_BEHIND, _POLICY).index(fill)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hpcdispatch.workloads import Job, Limit, Machine, Outage, Power, Reservation, Workload
+from hpcdispatch.workloads import Checkpoint, Job, Limit, Machine, Outage, Power, Reservation, Shape, Workload
 
 ROOT = Path(__file__).parents[1]
 
@@ -64,3 +64,31 @@ def ruled(seed):
         )
         jobs.append(job)
     return Workload(tuple(jobs), machine)
+
+
+def molded(seed):
+    """Return a random workload under rules whose jobs have further shapes."""
+    workload, g = ruled(seed), random.Random(seed)
+    jobs = []
+    for job in workload.jobs:
+        shapes = [
+            Shape(nodes, max(1, job.runtime * job.nodes // nodes), max(1, job.walltime * job.nodes // nodes))
+            for nodes in range(1, 5)
+            if nodes != job.nodes and g.random() < 0.6
+        ]
+        jobs.append(replace(job, shapes=tuple(shapes)))
+    return Workload(tuple(jobs), workload.machine)
+
+
+def urgent(seed):
+    """Return a random workload under rules with some on-demand jobs, and batch jobs that write checkpoints."""
+    workload, g = ruled(seed), random.Random(seed)
+    jobs = []
+    for job in workload.jobs:
+        if g.random() < 0.25 and not job.reservation:
+            jobs.append(replace(job, kind="on-demand", deadline=g.choice([0, 5, 20])))
+        elif g.random() < 0.5:
+            jobs.append(replace(job, checkpoint=Checkpoint(1.0, 1.0, interval=10)))
+        else:
+            jobs.append(job)
+    return Workload(tuple(jobs), workload.machine)

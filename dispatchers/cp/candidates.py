@@ -1,5 +1,6 @@
 """Choose candidate jobs: the most urgent jobs that fit now, and a few urgent ones that do not."""
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -75,13 +76,24 @@ def fitting(state: State, space: Space, filtered: Filter) -> BoolArray:
 
 
 def moldable_candidates(
-    state: State, space: Space, modes: JobModes, goal: Goal, filtered: Filter, most: int
+    state: State,
+    space: Space,
+    modes: JobModes,
+    goal: Goal,
+    filtered: Filter,
+    most: int,
+    allows: Callable[[Sequence[Waiting]], BoolArray] | None = None,
 ) -> CandidateJobs:
-    """Return the first `most` jobs by priority that fit now in some mode, and no blocked jobs."""
+    """Return the first `most` jobs by priority that fit now in some mode, and no blocked jobs.
+
+    If `allows` is given, only modes that it allows fit.
+    """
     each = modes.of_queue(state)
     if not each:
         return CandidateJobs([], [])
     rows = [mode.waiting for job in each for mode in job]
     fits = modes_that_fit(state, space, rows, pooled=filtered == "pool")
+    if allows is not None:
+        fits &= allows(rows)
     some = np.logical_or.reduceat(fits, np.cumsum([0, *map(len, each[:-1])]))
     return CandidateJobs(most_urgent(state, goal, np.flatnonzero(some), most), [])

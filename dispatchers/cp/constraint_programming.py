@@ -21,7 +21,7 @@ from ..site.site_constraints import create_constraints
 from ..space import PoolSpace, Space, place_at, space_of
 from .candidates import CandidateJobs, Chosen, candidates_of, moldable_candidates, most_urgent
 from .cp_options import ConstraintProgrammingOptions, Formulation
-from .cp_plan import CpPlan, ModesPlanner, Planner, all_fastest, all_together
+from .cp_plan import CpPlan, ModesPlanner, Planner, all_together
 from .ruled_room import RuledRoom
 from .site_objectives import CheckedGoal, ExcessWait, Goal, Slowdown, WeightedWait, create_objective
 
@@ -169,6 +169,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
 
     Options = ConstraintProgrammingOptions
     uses: ClassVar[tuple[str, ...]] = ("numba", "ortools", "scipy")
+    on_profile: ClassVar[bool] = True
 
     def __init__(self, options: ConstraintProgrammingOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)
@@ -191,18 +192,13 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         fast = "-fast" if self.settled.pooled and self.options.formulation == "pcp" else ""
         return f"{self.options.formulation.upper()}{self.options.version or ''}{fast}"
 
-    @property
-    def on_profile(self) -> bool:
-        """Whether plans heed the machine's rules. Plans of moldable jobs do not."""
-        return not self.settled.molds
-
     def reset(self, machine: Machine | None, rng: np.random.Generator | None = None) -> None:
         """Drop measured waits and the last decision."""
         self._rules = SiteRules(self.constraints) if self.constraints else None
         self.goal = self._goal()
         self.goal.reset(machine)
         if self._rules is not None and machine is not None:
-            self._rules.reset(machine, machine_constraints(machine) if self.on_profile else ())
+            self._rules.reset(machine, machine_constraints(machine))
         self._exceeded = 0
         self._modes = JobModes()
         plans = (self.settled, self.goal, np.random.default_rng(0) if rng is None else rng)
@@ -218,7 +214,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
     def dispatch(self, state: State) -> Sequence[Action]:
         """Choose the candidates, plan them, and start those planned for now."""
         restrictions = None if self._rules is None else Restrictions(self._rules, state)
-        room = RuledRoom(state) if self.on_profile and has_rules(state) else None
+        room = RuledRoom(state) if has_rules(state) else None
         width = len(state.machine.resources)
         if restrictions is not None:
             state = restrictions.state
@@ -248,7 +244,8 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
     ) -> CandidateJobs:
         settled = self.settled
         if settled.molds:
-            return moldable_candidates(state, space, self._modes, self.goal, settled.filter, self._most)
+            allows = None if room is None else room.allows
+            return moldable_candidates(state, space, self._modes, self.goal, settled.filter, self._most, allows)
         if not settled.reduced:
             # In queue order. The model contains the first ones by priority.
             places = np.arange(len(state.queue))
@@ -339,14 +336,15 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
             return None
         if self._planner.shortened(state) and self._planner.horizon(state, candidates.fitting) < 0:
             return None  # No start is within the horizon.
+        jobs = candidates.fitting
         if self.settled.molds:
-            return all_fastest(space, self._modes, candidates.fitting, state.machine)
-        if candidates.blocked or not (restrictions is None or restrictions.together(candidates.fitting)):
+            jobs = [self._modes.fastest(job, state) for job in jobs]
+        elif candidates.blocked or not (restrictions is None or restrictions.together(jobs)):
             return None
         if room is not None:
-            placed = room.place_together(candidates.fitting)
-            return None if placed is None else list(zip(candidates.fitting, placed, strict=True))
-        return all_together(space, candidates.fitting, self.options.formulation)
+            placed = room.place_together(jobs)
+            return None if placed is None else list(zip(jobs, placed, strict=True))
+        return all_together(space, jobs, self.options.formulation)
 
 
 def _seen(state: State) -> tuple[bytes, list[tuple[int, int]]]:

@@ -23,7 +23,6 @@ from ...models import (
     list_orders,
     list_schedule,
 )
-from ...workloads import Machine
 from ..moldable.job_modes import JobModes
 from ..problems import problem_of
 from ..protocol import State, Waiting
@@ -333,14 +332,16 @@ class ModesPlanner(Planner):
         Under constraints, which ignore modes, every job runs on its own request.
         """
         jobs = candidates.fitting
-        if all(len(self.modes.of(job, state.machine)) == 1 and not job.job.shapes for job in jobs):
+        if all(len(self.modes.of(job, state)) == 1 and not job.job.shapes for job in jobs):
             return super().plan(state, candidates, most, restrictions, room)
-        each = [[mode.waiting for mode in self.modes.of(job, state.machine)] for job in jobs]
+        each = [[mode.waiting for mode in self.modes.of(job, state)] for job in jobs]
         rows = [entry for modes in each for entry in modes]
         job_of = np.repeat(np.arange(len(jobs)), [*map(len, each)])
         objective = self._ends(jobs, rows, job_of, state)
         due = None if objective.due is None else objective.due + objective.fastest
         problem, scale = problem_of(state, rows, objective.rates, due=due, overdue=bool(self.options.underestimates))
+        if room is not None:
+            problem = room.narrow(problem, rows, bool(self.options.underestimates))
         problem = replace(problem, mode_of=job_of)
         answer = self._solved(problem, rows, problem.horizon, state)
         schedule = answer.schedule or answer.listed
@@ -352,7 +353,7 @@ class ModesPlanner(Planner):
         return self._ends(jobs, chosen, np.arange(len(jobs)), state)
 
     def _ends(self, jobs: list[Waiting], rows: Sequence[Waiting], job_of: IntArray, state: State) -> EndObjective:
-        fastest = [self.modes.fastest(job, state.machine).predicted for job in jobs]
+        fastest = [self.modes.fastest(job, state).predicted for job in jobs]
         shown = [job.shown_as(predicted=least) for job, least in zip(jobs, fastest, strict=True)]
         terms = self.goal.objective(shown, state.now)
         return EndObjective(
@@ -366,7 +367,7 @@ class ModesPlanner(Planner):
 
 def all_together(space: Space, candidates: list[Waiting], formulation: Formulation) -> Chosen | None:
     """Return all candidates if they can start together, which is optimal. Else ``None``."""
-    if len(candidates) > 1 and not _sums_suffice(space, candidates):
+    if not _sums_suffice(space, candidates):
         return None
     if len(candidates) == 1 or formulation == "hcp" or isinstance(space, PoolSpace):
         return [(entry, None) for entry in candidates]
@@ -376,12 +377,6 @@ def all_together(space: Space, candidates: list[Waiting], formulation: Formulati
     for entry, placement in zip(candidates, placed, strict=True):
         space.give(placement, entry.demand)
     return list(zip(candidates, placed, strict=True))
-
-
-def all_fastest(space: Space, modes: JobModes, jobs: Sequence[Waiting], machine: Machine) -> Chosen | None:
-    """Return all jobs in their fastest modes if the free sums suffice for all, which is optimal. Else ``None``."""
-    fastest = [modes.fastest(job, machine) for job in jobs]
-    return [(entry, None) for entry in fastest] if _sums_suffice(space, fastest) else None
 
 
 def _sums_suffice(space: Space, jobs: Sequence[Waiting]) -> bool:

@@ -31,7 +31,7 @@ class RuledRoom:
         self._state = state
         self._profile = state.profile("best-fit")
         self._check = StartCheck(book, state)
-        #: Jobs as the profile knows them. Those of a plan may have more resources.
+        #: Waiting jobs as the profile knows them. Those of a plan may have more resources.
         self._entries = {entry.order: entry for entry in state.queue}
 
     def allows(self, queue: Sequence[Waiting]) -> BoolArray:
@@ -45,7 +45,7 @@ class RuledRoom:
 
     def place(self, space: Space, job: Waiting, planned: Placement | None) -> Placement | None:
         """Return nodes where a job may start now: the planned ones, else others. ``None`` if there are none."""
-        entry = self._entries[job.order]
+        entry = self._known_as(job)
         if (
             planned is not None
             and not self._check.would_refuse(Start(entry, planned))
@@ -57,7 +57,7 @@ class RuledRoom:
 
     def take(self, job: Waiting, placement: Placement) -> None:
         """Take the room of a job that starts now."""
-        entry = self._entries[job.order]
+        entry = self._known_as(job)
         self._profile.take(entry, self._state.now, placement)
         self._check.count(Start(entry, placement))
 
@@ -69,7 +69,7 @@ class RuledRoom:
         Parameters
         ----------
         problem, jobs
-            The jobs, as in the state, on a pool or on nodes.
+            The jobs, as in the state or on one of their sizes, on a pool or on nodes.
         overdue
             As for :func:`.problems.problem_of`.
         """
@@ -100,4 +100,9 @@ class RuledRoom:
         return problem if quotas is None else problem.with_quotas(quotas)
 
     def _known(self, jobs: Sequence[Waiting]) -> list[Waiting]:
-        return [self._entries[job.order] for job in jobs]
+        return list(map(self._known_as, jobs))
+
+    def _known_as(self, job: Waiting) -> Waiting:
+        """Return a job as the profile knows it. A size of a moldable job is known as it is."""
+        entry = self._entries[job.order]
+        return entry if entry.job is job.job else job

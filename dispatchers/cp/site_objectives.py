@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import FloatArray, InputError, IntArray, Registry, check_number, parse_spec
+from ...base import FloatArray, InputError, IntArray, Registry, check_number, parse_spec, shown
 from ...base.checks import SECONDS
 from ...models import LinearExprT, PlanObjective, Problem, Schedule, Variables, WeightedLateness
 from ...workloads import Machine
@@ -325,7 +325,10 @@ def create_objective(given: str | Goal, **defaults: object) -> Goal:
         known = {option.name for option in objectives.options(name)} - set(set_here)
         goal = objectives.create(spec, False, **{key: value for key, value in defaults.items() if key in known})
     if not isinstance(goal, Goal):
-        raise InputError(f"objective: expected a name or a Goal with objective(waiting, now), got {goal!r}")
+        base = "subclass hpcdispatch.dispatchers.cp.Goal"
+        raise InputError(
+            f"objective: expected a name or a Goal with objective(waiting, now), got {shown(goal)}; {base}"
+        )
     return goal
 
 

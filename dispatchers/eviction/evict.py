@@ -30,6 +30,10 @@ class Evict(Layer[EvictOptions]):
     its deadline. Checkpoints are written one after another, unless `sharing` is on. Nodes that come free early are
     reserved. Jobs to kill run until their nodes are needed, and are then chosen again.
 
+    Rules of the machine hold for plans as well. An on-demand job that lacks a licence, power or a limit is left to the
+    other dispatcher, and so is one for which nodes close too soon. With the static partition, starts against a rule
+    are left out.
+
     Without a feasible plan no job is evicted. The on-demand job starts when enough is free, before any batch job. A job
     past its deadline does the same. With `ends`, a job predicted to end in time may be left to end. If it does not,
     other jobs are chosen.
@@ -58,6 +62,11 @@ class Evict(Layer[EvictOptions]):
         super().__init__(options, **given)
         if any(isinstance(part, Evict) for part in layers(self.over)):
             raise ValueError("over must be another dispatcher than evict")
+
+    @property
+    def on_profile(self) -> bool:
+        """Whether starts heed the machine's rules. Those in a partition do not."""
+        return self.options.policy != "static"
 
     def forget(self) -> None:
         """Drop the evictions and the partition."""
@@ -111,9 +120,14 @@ class Evict(Layer[EvictOptions]):
         }
         for order in self._orders.values():
             order.follow(round_.running)
+        left: list[Waiting] = []
         for waiting in urgent:
-            self._serve(waiting, round_)
-        batch = [waiting for waiting in state.queue if waiting.job.kind != "on-demand"]
+            if round_.could_start(waiting, left):
+                self._serve(waiting, round_)
+            else:
+                left.append(waiting)
+        others = set(map(id, left))
+        batch = [waiting for waiting in state.queue if waiting.job.kind != "on-demand" or id(waiting) in others]
         rest = round_.shown(batch, self._holds)
         return [*round_.actions, *self._timers(state.now), *self._ask(rest)]
 
@@ -142,7 +156,7 @@ class Evict(Layer[EvictOptions]):
         """Choose jobs to evict, unless a valid choice exists. Stop those that are due."""
         if not order.pending or order.outlived(round_.now) or round_.lacking(waiting, order.leaving) > 0:
             order.recall()
-            if round_.now <= order.due:
+            if round_.now <= order.due and round_.lacking(waiting, order.leaving) > 0:
                 self._plan(waiting, order, round_)
         else:
             order.trim(waiting, round_)
@@ -165,10 +179,7 @@ class Evict(Layer[EvictOptions]):
         candidates = [
             EvictionCandidate.of(run, now, self.options, round_.state.machine.primary)
             for run in round_.running.values()
-            if run.id not in taken
-            and not run.stopping
-            and run.job.kind == "batch"
-            and (self.options.most is None or self._evicted[run.id] < self.options.most)
+            if run.id not in taken and self._may_leave(run, round_)
         ]
         written = [
             eviction.free_at
@@ -179,7 +190,20 @@ class Evict(Layer[EvictOptions]):
         idle = max([now, self._written, *written])
         due = now if self.options.policy == "kill" else order.due
         chosen = decide(waiting, round_, candidates, order.leaving, idle, due, self.options)
+        before = dict(order.evictions)
         order.add(chosen, now, idle, self.options)
+        at = max((eviction.free_at for eviction in order.evictions.values()), default=now)
+        if not round_.admits(waiting, order.leaving, at):
+            order.evictions = before
+
+    def _may_leave(self, run: Running, round_: Round) -> bool:
+        """Return whether a running job may be evicted. The nodes of a reservation are closed to on-demand jobs."""
+        return (
+            run.job.kind == "batch"
+            and not run.stopping
+            and (self.options.most is None or self._evicted[run.id] < self.options.most)
+            and not (round_.ruled and round_.state.machine.rules.is_on(run.job.reservation, round_.now))
+        )
 
     def _stop(self, run: Running, how: str, delay: int | None, round_: Round) -> None:
         self._evicted[run.id] += 1

@@ -142,13 +142,16 @@ def _worth(
     """
     asked = [index for index, amount in enumerate(waiting.demand) if amount]
     if len(round_.free) == 1 and len(asked) == 1:
-        needed = waiting.nodes * waiting.demand[asked[0]] - int(round_.coming(leaving)[0, asked[0]])
+        needed = waiting.nodes * waiting.demand[asked[0]] - int(round_.coming(waiting, leaving)[0, asked[0]])
         return needed, [candidate.run.nodes * candidate.run.demand[asked[0]] for candidate in candidates]
+    needed = round_.lacking(waiting, leaving)
+    if round_.ruled:  # What a job frees may close.
+        return needed, [needed - round_.lacking(waiting, [*leaving, candidate.run]) for candidate in candidates]
     slots = []
     for candidate in candidates:
         counts = np.unique(candidate.run.placement, return_counts=True)[1]
         slots.append(int(count_slots(counts[:, None] * np.array(candidate.run.demand), waiting.demand).sum()))
-    return round_.lacking(waiting, leaving), slots
+    return needed, slots
 
 
 def _that_fit(

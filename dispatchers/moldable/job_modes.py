@@ -8,12 +8,11 @@ import numpy as np
 
 from ...base import BoolArray
 from ...models import fitting as fitting_in
-from ...workloads import Machine
 from ..fitting import amounts_of
 from ..fitting import fitting as fitting_on
 from ..protocol import Start, State, Waiting
 from ..space import Space
-from .rigid_jobs import as_rigid, sizes_of
+from .rigid_jobs import allowed_sizes, as_rigid
 
 
 class Mode(NamedTuple):
@@ -37,22 +36,25 @@ class JobModes:
     def __init__(self) -> None:
         self._kept: dict[int, tuple[Waiting, list[Mode]]] = {}
 
-    def of(self, waiting: Waiting, machine: Machine) -> list[Mode]:
-        """Return the modes of a job, without dominated ones: those that need as much as another and no less time."""
+    def of(self, waiting: Waiting, state: State) -> list[Mode]:
+        """Return the modes of a job that the rules of the machine ever allow.
+
+        Without dominated ones: those that need as much as another and no less time.
+        """
         kept = self._kept.get(waiting.order)
         if kept is None or kept[0] is not waiting:
-            kept = self._kept[waiting.order] = (waiting, _undominated(waiting, machine))
+            kept = self._kept[waiting.order] = (waiting, _undominated(waiting, state))
         return kept[1]
 
     def of_queue(self, state: State) -> list[list[Mode]]:
         """Return the modes of all waiting jobs, and drop those of others."""
-        modes = [self.of(waiting, state.machine) for waiting in state.queue]
+        modes = [self.of(waiting, state) for waiting in state.queue]
         self._kept = {waiting.order: self._kept[waiting.order] for waiting in state.queue}
         return modes
 
-    def fastest(self, waiting: Waiting, machine: Machine) -> Waiting:
+    def fastest(self, waiting: Waiting, state: State) -> Waiting:
         """Return a job in its fastest mode."""
-        return min((mode.waiting for mode in self.of(waiting, machine)), key=lambda entry: entry.predicted)
+        return min((mode.waiting for mode in self.of(waiting, state)), key=lambda entry: entry.predicted)
 
     def shaped(self, start: Start) -> Start:
         """Return the start of a mode as a start of the moldable job."""
@@ -69,8 +71,8 @@ def modes_that_fit(state: State, space: Space, modes: Sequence[Waiting], *, pool
     return fitting_on(ahead, need, space)[0]
 
 
-def _undominated(waiting: Waiting, machine: Machine) -> list[Mode]:
-    modes = [Mode(as_rigid(waiting, size), size.shape) for size in sizes_of(waiting, machine)]
+def _undominated(waiting: Waiting, state: State) -> list[Mode]:
+    modes = [Mode(as_rigid(waiting, size), size.shape) for size in allowed_sizes(waiting, state)]
     costs = [(*(mode.waiting.nodes * unit for unit in mode.waiting.demand), mode.waiting.predicted) for mode in modes]
     return [
         mode

@@ -4,7 +4,8 @@ import copy
 from dataclasses import dataclass
 
 from ...workloads import Machine
-from ..protocol import Waiting
+from ..protocol import State, Waiting
+from ..rule_book import has_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,22 @@ def sizes_of(waiting: Waiting, machine: Machine) -> list[Size]:
         for index, shape in enumerate(waiting.job.shapes)
     ]
     return [size for size in sizes if machine.slots_of(size.demand) >= size.nodes]
+
+
+def allowed_sizes(waiting: Waiting, state: State) -> list[Size]:
+    """Return the requests of a job that may ever start on the empty machine, by its rules as well.
+
+    Without any, the first.
+    """
+    sizes = sizes_of(waiting, state.machine)
+    if len(sizes) < 2 or not has_rules(state):
+        return sizes
+    allowed = []
+    for size in sizes:
+        rigid = as_rigid(waiting, size)
+        if state.showing([rigid], [], state.machine.capacity).profile().earliest(rigid) is not None:
+            allowed.append(size)
+    return allowed or sizes[:1]
 
 
 def as_rigid(waiting: Waiting, size: Size) -> Waiting:

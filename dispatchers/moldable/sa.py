@@ -17,7 +17,7 @@ from ..protocol import Action, Dispatcher, DispatcherContract, Start, State, Wai
 from ..registered import layers, option_of, reported
 from ..rule_book import has_rules
 from .forecast import earliest_end, forecast_start, starts_now
-from .rigid_jobs import Size, as_rigid, sizes_of
+from .rigid_jobs import Size, allowed_sizes, as_rigid, sizes_of
 
 #: Rule of the choice: least predicted turnaround, or a rule that ignores the machine's state.
 Rule = Literal["turnaround", "user", "widest", "narrowest", "knee", "range"]
@@ -189,21 +189,9 @@ class SA(Layer[SAOptions]):
         if known["predicted_end"] is not None:
             self.predicted_ends[order] = known["predicted_end"]
 
-    def _sizes(self, waiting: Waiting, state: State) -> list[Size]:
-        """Return the requests of a job that may ever start on the empty machine, by its rules as well."""
-        sizes = sizes_of(waiting, state.machine)
-        if len(sizes) < 2 or not has_rules(state):
-            return sizes
-        allowed_sizes = []
-        for size in sizes:
-            rigid = as_rigid(waiting, size)
-            if state.showing([rigid], [], state.machine.capacity).profile().earliest(rigid) is not None:
-                allowed_sizes.append(size)
-        return allowed_sizes or sizes[:1]
-
     def _choose(self, waiting: Waiting, state: State, shown: dict[int, Waiting]) -> Waiting:
         """Choose the size of a new job."""
-        sizes = self._sizes(waiting, state)
+        sizes = allowed_sizes(waiting, state)
         size = sizes[0]
         if len(sizes) > 1 and (self.options.share == 1 or self._rng.random() < self.options.share):
             self._choosers.add(waiting.order)
@@ -272,7 +260,7 @@ class SA(Layer[SAOptions]):
                 continue
             if self.changes.get(order, 0) == self.options.again:
                 continue
-            sizes = self._sizes(waiting, state)
+            sizes = allowed_sizes(waiting, state)
             now = next(place for place, size in enumerate(sizes) if size.shape == self._chosen[order].shape)
             starts = self._forecasts(waiting, sizes, state, shown, now)
             left = [start + size.predicted - state.now for start, size in zip(starts, sizes, strict=True)]
@@ -287,7 +275,7 @@ class SA(Layer[SAOptions]):
         primary = state.machine.primary
         entries = {waiting.order: waiting for waiting in state.queue if waiting.order in self._choosers}
         for order in [order for order in starts_now(self.over, _with_queue(state, shown)) if order in entries]:
-            sizes = self._sizes(entries[order], state)
+            sizes = allowed_sizes(entries[order], state)
             units = {size.shape: size.nodes * size.demand[primary] for size in sizes}
             own = units[self._chosen[order].shape]
             for size in sorted(sizes, key=lambda size: -units[size.shape]):

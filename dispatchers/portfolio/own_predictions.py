@@ -187,7 +187,7 @@ class OwnPredictions:
             self._correct_ends(state.now)
         if self.failure:
             return state
-        return State(state.now, self._queue.shown, self._machine.shown, state.free, state.machine)
+        return state.showing(self._queue.shown, self._machine.shown)
 
     def act(self, now: int, actions: Sequence[Action]) -> None:
         """Record starts."""

@@ -1,7 +1,7 @@
 """Portfolio: continue with the dispatcher that would have done best recently."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from operator import attrgetter
 from typing import Any, ClassVar
@@ -55,7 +55,6 @@ class Portfolio(Configured[PortfolioOptions]):
 
     Options = PortfolioOptions
     uses: ClassVar[tuple[str, ...]] = ("numba", "ortools", "scipy")
-    on_profile: ClassVar[bool] = False
 
     def __init__(self, options: PortfolioOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)
@@ -92,10 +91,17 @@ class Portfolio(Configured[PortfolioOptions]):
         self._record: dict[str, Any] = {}
 
     @property
+    def on_profile(self) -> bool:
+        """Whether all candidates take their room from the profile."""
+        return all(DispatcherContract(part).on_profile for part in self._layers())
+
+    @property
     def plans_closures(self) -> bool:
         """See :class:`.RuleGate`."""
-        made = map(self._created, self._dispatchers)
-        return all(DispatcherContract(part).plans_closures for each in made for part in layers(each))
+        return all(DispatcherContract(part).plans_closures for part in self._layers())
+
+    def _layers(self) -> Iterator[Dispatcher]:
+        return (part for given in self._dispatchers for part in layers(self._created(given)))
 
     @property
     def unbounded(self) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, cast
 
-from ...base import InputError, Registry, check_number, part_label
+from ...base import InputError, Registry, check_number, part_label, shown
 from ...base.checks import Checked, check_flag, check_text, number, whole
 from ...base.time_texts import seconds_option
 from ...models.portfolio.goals import PortfolioGoal
@@ -223,5 +223,6 @@ class PortfolioOptions(Checked):
         """
         goal = portfolio_goals.create(spec_of_inner(self.goal)) if isinstance(self.goal, str) else self.goal
         if not isinstance(goal, PortfolioGoal):
-            raise InputError(f"goal must be a name or a PortfolioGoal, got {self.goal!r}")
+            base = "subclass hpcdispatch.dispatchers.portfolio.PortfolioGoal"
+            raise InputError(f"goal must be a name or a PortfolioGoal, got {shown(self.goal)}; {base}")
         return goal

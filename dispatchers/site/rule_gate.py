@@ -25,6 +25,7 @@ from ..protocol import (
     Running,
     Start,
     State,
+    Stop,
     Waiting,
     Wake,
     by_end,
@@ -130,6 +131,8 @@ class RuleGate:
         shown = _with_queue(state, left) if gone else state
         check = StartCheck(self._book, shown)
         for action in self._filtered(shown):
+            if isinstance(action, Stop):
+                check.stop(action)
             why = check.refusal(action, amounts_only=True) if isinstance(action, Start) else ""
             if why:
                 self._refuse(why)
@@ -209,10 +212,10 @@ class RuleGate:
         if answer:
             check = StartCheck(self._book, shown)
             for action in answer:
-                if isinstance(action, Start):
-                    why = check.refusal(action)
-                    if why:
-                        raise StartError(why)
+                if isinstance(action, Stop):
+                    check.stop(action)
+                elif isinstance(action, Start) and (why := check.refusal(action)):
+                    raise StartError(why)
             actions += answer
         if not (len(state.running) or any(isinstance(action, Start) for action in actions)):
             # A job may have missed its last chance, such as the time before the first of repeated closures.

@@ -118,7 +118,8 @@ def _created(given: Any) -> Iterator[SiteConstraint]:
         made = [_from_text(text) for text in texts]
     for constraint in made:
         if not isinstance(constraint, SiteConstraint):
-            raise InputError(f"constraint: expected a name or a SiteConstraint, got {constraint!r}")
+            base = "subclass hpcdispatch.dispatchers.cp.SiteConstraint"
+            raise InputError(f"constraint: expected a name or a SiteConstraint, got {shown(constraint)}; {base}")
         yield constraint
 
 

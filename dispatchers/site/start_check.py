@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,8 @@ from ...base import IntArray
 from ...models import shift
 from ...workloads.machine_rules import Closure, Reservation
 from ..layouts import wrong_layout
-from ..profile import as_request
-from ..protocol import JobView, Start, State, Waiting
-from ..rule_book import Key, RuleBook
+from ..protocol import JobView, Running, Start, State, Stop, Waiting, id_of
+from ..rule_book import Key, RuleBook, as_request
 
 
 class StartError(ValueError):
@@ -34,6 +34,8 @@ class StartCheck:
     def __init__(self, book: RuleBook, state: State) -> None:
         self._book = book
         self._state = state
+        #: The running jobs that are not stopped at once.
+        self._running: Sequence[Running] = state.running.entries
         self._used: Counter[Key] | None = None
         #: Uses, nodes, amounts per slot and latest end of the jobs that started before.
         self._before: list[tuple[dict[Key, int], IntArray, tuple[int, ...], int]] = []
@@ -64,6 +66,12 @@ class StartCheck:
             since = self._state.now if entry is None else entry.since
             why = wrong_layout(request, since, self._state.now, np.asarray(start.placement), self._book.machine)
         return f"job {request.id}: must not start: {why}" if why else ""
+
+    def stop(self, stop: Stop) -> None:
+        """Leave out a running job that frees its nodes now, for the next starts."""
+        if not stop.delay:
+            self._running = [run for run in self._running if run.id != id_of(stop.job)]
+            self._used = None
 
     def count(self, start: Start) -> None:
         """Count a job that starts for the next ones."""
@@ -101,7 +109,7 @@ class StartCheck:
         now = self._state.now
         if self._used is None:
             self._used = Counter()
-            for run in self._state.running.entries:
+            for run in self._running:
                 self._used.update(book.uses(run))
         for key, amount in uses.items():
             part, what = book.parts[key[0]], key[1]
@@ -113,9 +121,7 @@ class StartCheck:
                 if begin <= now:
                     continue
                 left = book.most[key] - missing
-                later = [
-                    book.uses(run).get(key, 0) for run in self._state.running.entries if run.walltime_end(now) > begin
-                ]
+                later = [book.uses(run).get(key, 0) for run in self._running if run.walltime_end(now) > begin]
                 later += [each[0].get(key, 0) for each in self._before if each[3] > begin]
                 if sum(later) + amount > left:
                     ends = f"its walltime ends at {now + bound}"
@@ -163,7 +169,7 @@ class StartCheck:
                 )
                 nodes = np.asarray(other.nodes)
                 left[nodes] -= taken[nodes] if other.amounts is None else taken
-        for run in self._state.running.entries:
+        for run in self._running:
             outside = self._book.reserved_until(run.job.reservation, time) is None
             end = run.expected_end(now) if time == now else run.walltime_end(now)
             if outside and end > time:

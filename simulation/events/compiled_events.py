@@ -247,7 +247,7 @@ def _maker(dispatcher: Dispatcher, jobs: int, machine: Machine, in_sequence: boo
     if steps is not None:
         return partial(_on_pool, steps) if jobs >= WORTH and machine.nodes == 1 and not in_sequence else None
     entry = entry_of(dispatcher, in_sequence) if jobs >= WORTH else None
-    placement = "first-fit" if machine.nodes == 1 else getattr(dispatcher, "placement", None)
+    placement = "first-fit" if machine.nodes == 1 else DispatcherContract(dispatcher).placement
     if entry is None or placement not in ("first-fit", "compact") or (placement == "compact" and in_sequence):
         return None
     return partial(_plain, entry, compact=placement == "compact")

@@ -7,7 +7,7 @@ import hpcdispatch as hd
 from hpcdispatch.base import InputError, Registry, distinct_labels, installed, part_label, register
 from hpcdispatch.dispatchers import EASY, FCFS, ConstraintProgramming, Portfolio, Start, orders, space_of
 from hpcdispatch.dispatchers import registry as dispatchers
-from hpcdispatch.predictors import Walltime
+from hpcdispatch.predictors import Walltime, with_correction
 from hpcdispatch.predictors import registry as predictors
 from hpcdispatch.testing import pool
 
@@ -120,6 +120,28 @@ def test_a_list_takes_an_order_object():
 def test_what_is_no_order(wrong):
     with pytest.raises(InputError, match=r"expected a name or an object with ranks\(state\)"):
         EASY(backfill=wrong)
+
+
+def test_a_correction_is_a_name_or_a_function():
+    def twice(job, elapsed, misses):
+        return 2 * elapsed + 1
+
+    register("correction", "twice", twice)
+    register("predictor", "share", Share)
+    named = hd.simulate(pool(), "easy", "share:share=0.25,correction=twice")
+    given = hd.simulate(pool(), "easy", with_correction(Share(0.25), twice))
+    assert given.jobs.equals(named.jobs)
+    assert given.manifest["predictor"] == "Share:share=0.25,correction=twice"
+    with pytest.raises(InputError, match="expected a function of job, elapsed, misses, got 3"):
+        with_correction(Share(), 3)
+
+
+def test_what_is_no_goal_is_told_what_to_subclass():
+    for part, options in ((Portfolio, {"goal": Fat()}), (ConstraintProgramming, {"objective": Fat()})):
+        with pytest.raises(InputError, match=r"subclass hpcdispatch\.dispatchers\..*Goal$"):
+            part(**options)
+    with pytest.raises(InputError, match=r"subclass hpcdispatch\.dispatchers\.cp\.SiteConstraint$"):
+        ConstraintProgramming(constraints=[Fat()])
 
 
 def test_a_portfolio_takes_objects():
