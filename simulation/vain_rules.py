@@ -11,6 +11,7 @@ from ..base.user_warnings import warn
 from ..dispatchers import JobView, State, Waiting
 from ..dispatchers.amount_rules import AmountRule, LicencesLeft, PowerCap, RunningLimit, amount_rules
 from ..dispatchers.profile import Profile
+from ..dispatchers.rule_book import rule_book
 from ..workloads import Job, Machine, Workload
 from ..workloads.fitting_requests import room_for
 
@@ -55,12 +56,15 @@ def vain_rules(workload: Workload) -> Iterator[str]:
         told = _why_vain(part, workload)
         if told:
             yield told
-    if machine.rules.closing and not _any_place(workload):
+    kinds = sorted({type(rule).__name__.lower() for rule in machine.rules.closing})
+    if machine.rules.power is not None and len(machine.rules.power.caps) > 1:
+        kinds.append("cap of the power")
+    if kinds and not _any_place(workload):
         shortest = int(np.min(workload.columns.walltime))
-        kinds = ", ".join(sorted({type(rule).__name__.lower() for rule in machine.rules.closing}))
+        beside = "closed nodes and lower caps" if "cap of the power" in kinds else "closed nodes"
         yield (
-            f"{kinds} of the machine: no job of {len(workload.jobs):,} has a place beside closed nodes at any time; "
-            f"the shortest walltime is {shortest} s; shorten the closures or the walltimes"
+            f"{', '.join(kinds)} of the machine: no job of {len(workload.jobs):,} has a place beside {beside} "
+            f"at any time; the shortest walltime is {shortest} s; shorten the closures or the walltimes"
         )
 
 
@@ -93,9 +97,19 @@ def _name(part: AmountRule) -> str:
 def _any_place(workload: Workload) -> bool:
     """Return whether any job has a place beside closed nodes. The shortest and smallest requests are tried first."""
     machine = workload.machine
-    open_machine = replace(machine, reservations=(), outages=())
+    power = machine.rules.power
+    highest = (
+        None
+        if power is None or not power.caps
+        else replace(power, cap=max(watts for _, watts in power.caps), every=None)
+    )
+    open_machine = replace(machine, reservations=(), outages=(), power=highest)
     columns = workload.columns
     walltime, nodes = np.asarray(columns.walltime), np.asarray(columns.nodes)
+    least = _least(workload)
+    last = int(np.max(columns.submit))
+    if least is not None and not _has_place(least, machine, last) and _has_place(least, open_machine):
+        return False  # No other job needs less.
     tried: set[tuple[object, ...]] = set()
     closed_out = False
     for place in np.lexsort((nodes, walltime)):
@@ -110,9 +124,27 @@ def _any_place(workload: Workload) -> bool:
     return not closed_out
 
 
-def _has_place(job: Job, machine: Machine) -> bool:
-    """Return whether a job ever fits on the empty machine."""
+def _least(workload: Workload) -> Job | None:
+    """Return a job that needs no more of anything than any job. ``None`` if jobs have reservations or shapes."""
+    if any(job.reservation or job.shapes for job in workload.jobs):
+        return None
+    columns = workload.columns
+    requests = {tuple(job.per_node.items()) for job in workload.jobs}
+    per_node = {name: min(dict(request).get(name, 0) for request in requests) for name in workload.machine.resources}
+    some = {name: amount for name, amount in per_node.items() if amount}
+    if not some:
+        return None
+    submit, walltime = int(np.min(columns.submit)), int(np.min(columns.walltime))
+    return Job("least", submit, 0, walltime, int(np.min(columns.nodes)), some)
+
+
+def _has_place(job: Job, machine: Machine, since: int | None = None) -> bool:
+    """Return whether a job ever fits on the empty machine, also if it is submitted at another time."""
     if job.nodes > room_for(machine, job.per_node):
         return False
     entry = Waiting(JobView(job, machine), job.walltime, job.submit, 0, 0, machine.demand(job.per_node))
-    return Profile(State(job.submit, [entry], [], machine.capacity, machine)).earliest(entry) is not None
+    state = State(job.submit, [entry], [], machine.capacity, machine)
+    book = rule_book(state)
+    # As far ahead as jobs are kept in the queue.
+    before = None if book is None else (job.submit if since is None else since) + book.horizon()
+    return Profile(state).earliest(entry, before=before) is not None

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from hpcdispatch.simulation import VainRuleWarning, simulate
+from hpcdispatch.simulation.vain_rules import vain_rules
 from hpcdispatch.workloads import Job, Limit, Machine, Outage, Power, Reservation, Workload
 
 NODES = Machine.homogeneous(4, core=1)
@@ -47,6 +48,11 @@ def test_a_cap_below_the_idle_power_is_refused(cap):
         ({"licences": {"x": 3}}, "constraint licences: takes 5 of x, there are 3"),
         ({"power": Power({"core": 10}, idle=5, cap=15)}, "constraint power: takes 20000 of mW, there are 10000"),
         ({"reservations": [Reservation(50, 100, every=100)]}, "constraint maintenance: leaves it no place ever"),
+        ({"reservations": [Reservation(0, 10**9)]}, "constraint maintenance: leaves it no place ever"),
+        (
+            {"power": Power({"core": 10}, idle=5, cap=((0, 40), (50, 15)), every=100)},
+            "constraint power: never leaves it 20000 of mW for its walltime",
+        ),
     ],
 )
 def test_a_rule_that_no_job_can_meet_rejects_the_jobs(rules, reason, dispatcher):
@@ -103,3 +109,16 @@ def test_jobs_start_when_an_outage_ends_that_was_not_announced(dispatcher):
     jobs = [Job(str(number), submit, 10, 10, 4) for number, submit in enumerate((0, 5, 22))]
     result = simulate(Workload(jobs, machine), dispatcher, overrun="kill")
     assert result.jobs["start"].tolist() == [0, 10, 30]
+
+
+def test_many_kinds_of_jobs_without_a_place_are_told():
+    jobs = [Job(str(number), number, 10, 100 + number, 2) for number in range(80)]
+    closed = Workload(jobs, replace(NODES, reservations=[Reservation(0, 10**9)]))
+    with pytest.warns(VainRuleWarning, match="no job of 80 has a place beside closed nodes"):
+        simulate(closed, "easy", overrun="kill")
+
+
+def test_a_job_that_is_submitted_after_a_closure_has_a_place():
+    late = [Job(str(number), number * 10**8, 10, 100 + number, 2) for number in range(80)]
+    workload = Workload(late, replace(NODES, reservations=[Reservation(0, 10**9)]))
+    assert not list(vain_rules(workload))
