@@ -29,6 +29,7 @@ from ..models.profiles.timeline import (
 from ..workloads.machine_rules import Closure
 from .actions import Start
 from .columns import JobSequence
+from .own_reservation import inside
 from .profile_search import ProfileSearch, open_line, rule_number, slot_nodes
 from .rule_book import ClosedRows, RuleBook, Shared, as_request, no_amounts, read_rule_book
 from .space import NodeSpace
@@ -46,6 +47,8 @@ class Profile(ProfileSearch):
 
     On it are running jobs, closed nodes (maintenance, announced outages and failures, reservations for other jobs) and
     the amounts of the whole machine: licences, limits, and the power under a cap. A pool is one node.
+
+    A job that names a reservation of the machine may use that one alone. Others are closed to it.
 
     A job counts by its predicted run time against other jobs. By its walltime it must end before nodes close or a cap
     gets lower. With ``overrun="run"`` a job may run past its walltime, so that these cannot be guaranteed.
@@ -72,8 +75,10 @@ class Profile(ProfileSearch):
         "_by_walltime",
         "_given",
         "_horizon",
+        "_inside",
         "_kept",
         "_line",
+        "_placement",
         "_places",
         "_plain",
         "_shared",
@@ -86,7 +91,10 @@ class Profile(ProfileSearch):
     def __init__(self, state: StateView, placement: PlacementRule = "first-fit", by: CountBy = "predictions") -> None:
         self._state = state
         self._by_walltime = by == "walltimes"
+        self._placement: PlacementRule = placement
         self._book: RuleBook | None = read_rule_book(state)
+        #: The room of each reservation that a job has named.
+        self._inside: dict[str, Profile] = {}
         #: What starts first without rules, in plain numbers: on a pool with one kept job, on nodes with none.
         self._plain: PoolCount | NodeCount | None = None
         if self._book is None and len(state.queue.entries) < LONG:
@@ -146,6 +154,9 @@ class Profile(ProfileSearch):
             wanted: Any = job if shape is None else job.job.shapes[shape]
             start = self._plain.earliest(wanted.nodes * wanted.demand[0], begin)
             return (start, pool_placement(wanted.nodes)) if start < last else None
+        own = self._own(job)
+        if own is not None:
+            return own.earliest(job, shape, seconds, after, self._last_inside(job, before))
         self._leave_plain()
         return self._earliest(self._one(job, shape, seconds), begin, last)
 
@@ -176,6 +187,9 @@ class Profile(ProfileSearch):
         behind, self.behind = self.behind, ()
         if not len(jobs):
             return []
+        if self._names_reservations(jobs):
+            starts = self._start_inside(jobs)
+            return starts + self.start_now([job for job in jobs if self._own(job) is None], skip, keep_amounts)
         queue = self._state.queue
         entries = jobs.entries if isinstance(jobs, JobSequence) else jobs
         if self._plain is not None:
@@ -216,6 +230,10 @@ class Profile(ProfileSearch):
             If the job does not fit at the given time.
         """
         if shape is None and seconds is None and self._plain is not None and self._plain.keep(job, at):
+            return
+        own = self._own(job)
+        if own is not None:
+            own.keep(job, at, shape, seconds)
             return
         self._leave_plain()
         self._settle()
@@ -281,13 +299,21 @@ class Profile(ProfileSearch):
         self._leave_plain()
         self._settle()
         asks = self._one(job, shape, seconds)
+        own = self._own(job)
+        if own is not None:  # Its nodes are closed to others. Licences, limits and power are not.
+            own.take(job, start, placement, shape, seconds)
+            nothing = np.zeros(asks.demand.shape[1], dtype=np.int64)
+            self._take(asks, start, nothing, _NONE)
+            return
+        self._take(asks, start, asks.demand[0], np.array(placement, dtype=np.int64))
+
+    def _take(self, asks: Asks, start: int, demand: IntArray, nodes: IntArray) -> None:
         span = int(max(asks.seconds[0], asks.bound[0]))
         self._reach(start + span, whole=start > self.now)
-        line = self._room(1, len(placement))
+        line = self._room(1, len(nodes))
         end, bound = start + int(asks.seconds[0]), start + int(asks.bound[0])
-        nodes = np.array(placement, dtype=np.int64)
         first = int(line.header[0]["rows"])
-        add_row(line.memory, start, end, bound, asks.demand[0], asks.need[0], nodes, np.ones_like(nodes))
+        add_row(line.memory, start, end, bound, demand, asks.need[0], nodes, np.ones_like(nodes))
         self._taken.append((first, first + 1))
 
     def give(self, running: Running, at: int | None = None, delay: int = 0) -> None:
@@ -312,6 +338,12 @@ class Profile(ProfileSearch):
         self._leave_plain()
         if not len(jobs):
             return np.zeros(0, dtype=np.bool_)
+        if self._names_reservations(jobs):
+            own = [self._own(job) for job in jobs]
+            others = [job for job, room in zip(jobs, own, strict=True) if room is None]
+            fits = iter(self.fit_now(others).tolist())
+            pairs = zip(jobs, own, strict=True)
+            return np.array([next(fits) if room is None else room.fit_now([job])[0] for job, room in pairs])
         asks = self._asks_of(list(jobs))
         line = self._reach(self.now + int(max(asks.seconds.max(), asks.bound.max())), whole=self._book is not None)
         return fit_now(line.memory, asks.memory, self._rule)
@@ -365,6 +397,9 @@ class Profile(ProfileSearch):
 
         The first is ``None`` if they stay free for ever. The result is ``None`` if they are not free.
         """
+        own = self._own(job)
+        if own is not None:
+            return own.free_until(job, at, shape)
         self._leave_plain()
         self._settle()
         asks = self._one(job, shape, 1)
@@ -418,6 +453,41 @@ class Profile(ProfileSearch):
         stops = np.array([end for _, end, _ in rows], dtype=np.int64)
         taken = np.array([row for *_, row in rows], dtype=np.int64).reshape(-1, len(shared.keys))
         return quotas_beside(need[:, scarce], shared.most[scarce], stops, taken[:, scarce], begins)
+
+    def _names_reservations(self, jobs: Sequence[Waiting]) -> bool:
+        """Return whether any of these jobs names a reservation of the machine."""
+        book = self._book
+        return book is not None and bool(book.named) and any(job.job.reservation in book.named for job in jobs)
+
+    def _own(self, job: Waiting) -> Profile | None:
+        """Return the room of the reservation that a job names, ``None`` if it names none."""
+        book, name = self._book, job.job.reservation
+        if book is None or name not in book.named:
+            return None
+        if name not in self._inside:
+            queue = [entry for entry in self._state.queue.entries if entry.job.reservation == name] or [job]
+            seen = inside(self._state, book, name, queue)
+            self._inside[name] = Profile(seen, self._placement, "walltimes" if self._by_walltime else "predictions")
+        return self._inside[name]
+
+    def _last_inside(self, job: Waiting, before: int | None) -> int | None:
+        """Return before when a job must start in the reservation that it names. The last one closes for ever."""
+        assert self._book is not None
+        reservation = self._book.named[job.job.reservation]
+        if reservation.every is not None:
+            return before
+        return reservation.end if before is None else min(before, reservation.end)
+
+    def _start_inside(self, jobs: Sequence[Waiting]) -> list[Start]:
+        """Start the jobs that fit now in the reservations that they name."""
+        starts = []
+        for job in jobs:
+            own = self._own(job)
+            fit = None if own is None else own.earliest(job, before=self.now + 1)
+            if fit is not None:
+                self.take(job, self.now, fit[1])
+                starts.append(Start(job, fit[1]))
+        return starts
 
     def _one(self, job: Waiting, shape: int | None, seconds: int | None) -> Asks:
         """Return what a job asks for."""

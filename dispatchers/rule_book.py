@@ -16,6 +16,7 @@ from ..workloads.job import slot_units
 from ..workloads.machine_rules import Closure, Failures, Reservation
 from .amount_rules import amount_rules
 from .columns import JobSequence
+from .own_reservation import open_inside
 from .views import JobView, Running, StateView, Waiting
 
 #: Key of the rule book among the followers of the running jobs.
@@ -155,6 +156,8 @@ class RuleBook:
                 nodes = np.array(rule.indices(machine.nodes))
                 self.longest[nodes] = np.minimum(self.longest[nodes], rule.begin)
         self.named = {rule.name: rule for rule in machine.rules.reservations if rule.name}
+        #: The machine as the jobs of a reservation see it.
+        self._inside: dict[str, Machine] = {}
         self.parts = amount_rules(machine)
         self.read = False
         self.most: dict[Key, int] = {}
@@ -267,6 +270,13 @@ class RuleBook:
         """Return the end of the present window of a reservation. ``None`` if it is not on."""
         reservation = self.named.get(name) if name else None
         return None if reservation is None else next((end for _, end in reservation.windows(now, now + 1)), None)
+
+    def open_inside(self, name: str) -> Machine:
+        """Return the machine as it is open to the jobs of a reservation."""
+        found = self._inside.get(name)
+        if found is None:
+            found = self._inside[name] = open_inside(self.machine, self.named[name])
+        return found
 
     def horizon(self) -> int:
         """Return how far ahead a start is searched, seconds."""

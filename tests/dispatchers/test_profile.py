@@ -260,3 +260,64 @@ def test_a_job_that_lacks_an_amount_keeps_it_only_if_asked():
     assert state.profile().start_now(queue) == []
     started = state.profile().start_now(queue, keep_amounts=False)
     assert [start.job.id for start in started] == ["2"]
+
+
+def of_reservation(machine, now, *requests):
+    """Return the jobs of these requests, and the state in which they wait."""
+    jobs = [Job(str(number), 0, 1, **request) for number, request in enumerate(requests)]
+    queue = [
+        Waiting(JobView(job, machine), job.walltime, 0, 0, number, machine.demand(job.per_node))
+        for number, job in enumerate(jobs)
+    ]
+    return queue, State(now, queue, [], machine.capacity, machine)
+
+
+def test_a_job_starts_only_in_the_reservation_that_it_names():
+    machine = replace(Machine.homogeneous(4, core=1), reservations=[Reservation(100, 200, [2, 3], name="r")])
+    core = {"core": 1}
+    requests = [
+        {"walltime": 50, "nodes": 1, "per_node": core, "reservation": "r"},
+        {"walltime": 50, "nodes": 3, "per_node": core, "reservation": "r"},
+        {"walltime": 101, "nodes": 1, "per_node": core, "reservation": "r"},
+        {"walltime": 90, "nodes": 1, "per_node": core, "reservation": "r"},
+        {"walltime": 50, "nodes": 2, "per_node": core},
+    ]
+    found = {}
+    for now in (0, 100, 120):
+        queue, state = of_reservation(machine, now, *requests)
+        each = [state.profile().earliest(job) for job in queue]
+        found[now] = [None if fit is None else fit[0] for fit in each]
+        assert all(fit is None or set(fit[1].tolist()) <= {2, 3} for fit in each[:4])
+        assert state.profile().fit_now(queue).tolist() == [start == now for start in found[now]]
+        started = {start.job.id: start.placement.tolist() for start in state.profile().start_now(queue)}
+        assert started == {0: {"4": [0, 1]}, 100: {"0": [2], "3": [3], "4": [0, 1]}, 120: {"0": [2], "4": [0, 1]}}[now]
+    assert found == {0: [100, None, None, 100, 0], 100: [100, None, None, 100, 100], 120: [120, None, None, None, 120]}
+
+
+def test_jobs_of_a_reservation_share_its_amounts_and_all_licences():
+    weekly = Reservation(100, 200, name="r", amounts={"core": 5}, every=1000)
+    machine = replace(Machine.pool(16), licences={"x": 1}, reservations=[weekly])
+    inside = {"walltime": 50, "per_node": {"core": 1}, "reservation": "r"}
+    requests = [{**inside, "nodes": 4, "licences": {"x": 1}}, {**inside, "nodes": 2}, {**inside, "nodes": 6}]
+    requests += [{"walltime": 50, "nodes": 1, "per_node": {"core": 1}, "licences": {"x": 1}}]
+    queue, state = of_reservation(machine, 100, *requests)
+    assert [start.job.id for start in state.profile().start_now(queue)] == ["0"]
+    profile = state.profile()
+    profile.take(queue[0], 100, np.zeros(4, dtype=int))
+    assert [profile.earliest(job) and profile.earliest(job)[0] for job in queue] == [150, 150, None, 150]
+    queue, state = of_reservation(machine, 160, *requests)
+    assert [fit and fit[0] for fit in map(state.profile().earliest, queue)] == [1100, 1100, None, 160]
+
+
+def test_a_running_job_in_a_reservation_holds_its_amounts():
+    machine = replace(Machine.pool(16), reservations=[Reservation(100, 200, name="r", amounts={"core": 5})])
+    job = {"walltime": 20, "nodes": 3, "per_node": {"core": 1}, "reservation": "r"}
+    (waiting,), state = of_reservation(machine, 110, job)
+    runs = []
+    for number, (name, nodes) in enumerate((("r", 3), ("", 11))):
+        held = Job(f"run {number}", 0, 1, 40, nodes, {"core": 1}, reservation=name)
+        run = Running(JobView(held, machine), 100, np.zeros(nodes, dtype=int), (1,), number + 5)
+        run.predicted_end = 140
+        runs.append(run)
+    state = State(110, [waiting], runs, machine.capacity - 14, machine)
+    assert state.profile().earliest(waiting)[0] == 140
