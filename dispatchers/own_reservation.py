@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,34 +14,31 @@ from ..workloads import Machine
 from ..workloads.machine_rules import Reservation
 from .views import Running, StateView, Waiting
 
-if TYPE_CHECKING:
-    from .rule_book import RuleBook
 
-
-def inside(state: StateView, book: RuleBook, name: str, queue: Sequence[Waiting]) -> StateView:
+def inside(state: StateView, machine: Machine, reservation: Reservation, queue: Sequence[Waiting]) -> StateView:
     """Return a state whose machine is open only in the windows of a reservation, with its nodes and amounts.
 
     Amounts of the whole machine, such as licences, are as before.
 
     Parameters
     ----------
-    state, book
-        The present state, and its rules.
-    name
+    state
+        The present state.
+    machine
+        See :func:`open_inside`.
+    reservation
         The reservation.
     queue
         Jobs that name it.
     """
-    reservation = book.named[name]
-    machine = book.open_inside(name)
     running: Sequence[Running] = state.running.entries
     free = state.free
     if reservation.amounts is not None:
-        on = book.reserved_until(name, state.now) is not None
+        on = any(reservation.windows(state.now, state.now + 1))
         free = machine.capacity.copy()
         shown = []
         for run in running:
-            if on and run.job.reservation == name:
+            if on and run.job.reservation == reservation.name:
                 shift(free, run.placement, run.demand, -1)
                 shown.append(run)
             else:  # It uses the other part of the nodes, but the same licences.

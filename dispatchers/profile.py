@@ -466,7 +466,7 @@ class Profile(ProfileSearch):
             return None
         if name not in self._inside:
             queue = [entry for entry in self._state.queue.entries if entry.job.reservation == name] or [job]
-            seen = inside(self._state, book, name, queue)
+            seen = inside(self._state, book.open_inside(name), book.named[name], queue)
             self._inside[name] = Profile(seen, self._placement, "walltimes" if self._by_walltime else "predictions")
         return self._inside[name]
 
