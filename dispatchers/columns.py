@@ -103,6 +103,10 @@ class JobSequence(Sequence[T], Generic[T]):
         made.flags.writeable = False
         return made
 
+    def close(self) -> None:
+        """Build columns from the entries from now on. The owner of the jobs is then free without a garbage collection."""
+        self._table = self._slots = None
+
     def followed(self, key: Hashable, make: Callable[[Sequence[T]], F]) -> F:
         """Return the follower with a key. If there is none, create it from the present jobs."""
         follower: F | None = self.followers.get(key)

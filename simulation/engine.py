@@ -289,6 +289,8 @@ def simulate(
     with settled_heap():
         engine.start_hpc_simulation()
     seconds = perf_counter() - begin
+    if not isinstance(engine.mapper, CompiledEvents):
+        engine.mapper.cycle.close()
     if progress is not None:
         progress(len(workload))
     if simulated is not workload:

@@ -11,7 +11,7 @@ from ..dispatchers.ordered_jobs import JobsOnMachine, WaitingQueue
 from ..workloads import Job, Machine
 from ..workloads.machine_rules import Outage
 from .eligibility import Eligibility, Lost
-from .events.event_calendar import COMPLETION, CORRECTION, EventCalendar
+from .events.event_calendar import COMPLETION, CORRECTION, LEFT, EventCalendar
 from .forecasts import Forecasts
 from .node_matrix import NodeMatrix
 from .overrun import Overrun
@@ -147,6 +147,11 @@ class LifeCycle:
             self.eligibility.started(job.order, now)
         return not job.attempts
 
+    def close(self) -> None:
+        """Separate queue and running jobs from what dispatchers see of them, at the end of a simulation."""
+        self.queue.shown.close()
+        self.running.shown.close()
+
     def kill(self, job: SimulatedJob, now: int) -> None:
         """Kill a running job at once. It returns to its place in the queue."""
         self._calendar.cancel(job.completion)
@@ -185,6 +190,7 @@ class LifeCycle:
         running = job.running
         assert running is not None
         job.running = None
+        job.completion = LEFT
         self.changed = True
         self._forecasts.stopped(job.request.job, now)
         self.nodes.release(running.placement, running.demand)

@@ -10,6 +10,8 @@ from typing import Any, Protocol
 COMPLETION, OUTAGE, ELIGIBLE, CORRECTION, TIMER = range(5)
 #: Time, kind, sequence number, payload.
 Entry = tuple[int, int, int, Any]
+#: In the place of the entry of a job that has left the machine: an entry holds its job, and a job its entry.
+LEFT: Entry = (0, 0, 0, None)
 
 
 class Arrival(Protocol):
