@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -118,11 +119,11 @@ class SiteRecord:
 
     def slurm(self, **changed: str) -> Slurm:
         """Return the site's scheduler, with other options."""
-        own: dict[str, object] = {"config": str(self.texts.config), "limits": self.texts.limits, "shares": self.shares}
+        own: dict[str, Any] = {"config": str(self.texts.config), "limits": self.texts.limits, "shares": self.shares}
         own["reservations"] = str(self.texts.reservations or "")
         if self.stop_time is not None:
             own["stop_time"] = self.stop_time
-        return Slurm(**{**own, "epoch": self.texts.zero, **changed}).with_reservations(self.inferred)
+        return Slurm(**(own | {"epoch": self.texts.zero} | changed)).with_reservations(self.inferred)
 
     def baseline(self) -> SiteCase:
         """Return the site without changes."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from ..base import InputError
 from ..base.printed import first_of
@@ -73,7 +73,8 @@ class SlurmMoment:
 
     def slurm(self, **changed: str) -> Slurm:
         """Return the site's scheduler, with other options."""
-        return Slurm(**{**self.options, "epoch": self.zero, **changed})
+        own: dict[str, Any] = {**self.options, "epoch": self.zero, **changed}
+        return Slurm(**own)
 
     def held(self, job: str) -> ClusterJob | None:
         """Return a waiting job outside the plan, such as a held one. ``None`` if it is planned or unknown."""

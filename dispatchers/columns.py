@@ -104,7 +104,7 @@ class JobSequence(Sequence[T], Generic[T]):
         return made
 
     def close(self) -> None:
-        """Build columns from the entries from now on. The owner of the jobs is then free without a garbage collection."""
+        """Build columns from the entries from now on, so that no cycle of objects keeps their owner."""
         self._table = self._slots = None
 
     def followed(self, key: Hashable, make: Callable[[Sequence[T]], F]) -> F:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import lru_cache
 from inspect import Parameter
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, ParamSpec, TypeVar
 
 import numpy as np
 
-from ..base import Option, unknown_option
+from ..base import Option, shown, unknown_option
 from ..base.checks import Checked
 from ..models import PlacementRule
 from ..workloads import Machine
@@ -21,6 +21,8 @@ ReserveBy = Literal["predictions", "walltimes"]
 _KEPT = 512
 OptionsT = TypeVar("OptionsT")
 BuiltT = TypeVar("BuiltT")
+#: Parameters of a class, of which a preset takes those by name.
+OptionNames = ParamSpec("OptionNames")
 
 
 def internal(default: Any) -> Any:
@@ -141,7 +143,7 @@ class Layer(Configured[OptionsT]):
 
 
 @dataclass(frozen=True)
-class Preset(Generic[BuiltT]):
+class Preset(Generic[OptionNames, BuiltT]):
     """A configured class with some options set. Called like the class.
 
     Attributes
@@ -156,17 +158,20 @@ class Preset(Generic[BuiltT]):
         Options that define the preset and may not change.
     """
 
-    build: Callable[[Any], BuiltT]
+    build: Callable[OptionNames, BuiltT]
     options: Any
     summary: str
     fixed: frozenset[str] = frozenset()
 
-    def __call__(self, **given: Any) -> BuiltT:
+    def __call__(self, *unnamed: OptionNames.args, **given: OptionNames.kwargs) -> BuiltT:
         """Create an instance, with further options by name. Errors are those of the class."""
-        owner = getattr(self.build, "__name__", "preset")
+        build: Callable[..., BuiltT] = self.build
+        owner = getattr(build, "__name__", "preset")
+        if unnamed:
+            raise TypeError(f"{owner}: expected options by name, got {shown(unnamed[0])}")
         made = with_options(owner, self.options, given, self.fixed)
         # If the options are the dispatcher itself, each call needs a copy.
-        return replace(made) if made is not None and type(made) is self.build else self.build(made)
+        return replace(made) if made is not None and type(made) is build else build(made)
 
     def declared_options(self) -> list[Option]:
         """Return the options that can still be set by name."""

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
 
+from ...models import PlacementRule
 from ...workloads import Machine, MachineState
 from ..options import Configured, PlacementOption
 from ..protocol import Action, Placement, Start, State, Waiting, Wake
@@ -24,6 +25,13 @@ class ConservativeOptions(PlacementOption):
     """
 
     compress: Compress = "until-stable"
+
+
+class ConservativeGiven(TypedDict, total=False):
+    """The options of :class:`ConservativeOptions` by name, for type checkers."""
+
+    placement: PlacementRule
+    compress: Compress
 
 
 class Conservative(Configured[ConservativeOptions]):
@@ -59,6 +67,12 @@ class Conservative(Configured[ConservativeOptions]):
     plans_closures: ClassVar[bool] = True
     Options: ClassVar[type] = ConservativeOptions
     held: Reservations | PoolReservations
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, options: ConservativeOptions | None = None, /, **given: Unpack[ConservativeGiven]
+        ) -> None: ...
 
     def forget(self) -> None:
         """Drop all reservations."""

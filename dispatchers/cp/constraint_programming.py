@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ..site.restrictions import Restrictions, SiteRules
 from ..site.site_constraints import create_constraints
 from ..space import PoolSpace, Space, place_at, space_of
 from .candidates import CandidateJobs, Chosen, candidates_of, moldable_candidates, most_urgent
-from .cp_options import ConstraintProgrammingOptions, Formulation
+from .cp_options import ConstraintProgrammingGiven, ConstraintProgrammingOptions, Formulation
 from .cp_plan import CpPlan, ModesPlanner, Planner, all_together
 from .ruled_room import RuledRoom
 from .site_objectives import CheckedGoal, ExcessWait, Goal, Slowdown, WeightedWait, create_objective
@@ -171,7 +171,9 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
     uses: ClassVar[tuple[str, ...]] = ("numba", "ortools", "scipy")
     on_profile: ClassVar[bool] = True
 
-    def __init__(self, options: ConstraintProgrammingOptions | None = None, /, **given: Any) -> None:
+    def __init__(
+        self, options: ConstraintProgrammingOptions | None = None, /, **given: Unpack[ConstraintProgrammingGiven]
+    ) -> None:
         super().__init__(options, **given)
         self.settled = self.options.settled()
         self.waits = ExpectedWaits(self.options.ewt)
@@ -374,7 +376,10 @@ def _placed(space: Space, chosen: Chosen, restrictions: Restrictions | None, roo
 _FIXED = frozenset(("formulation", "version", "reduced", "underestimates", "durations", "horizon", "boxes"))
 
 
-def _column(formulation: Formulation, version: int, summary: str) -> Preset[ConstraintProgramming]:
+def _column(
+    formulation: Formulation, version: int, summary: str
+) -> tuple[ConstraintProgrammingOptions, str, frozenset[str]]:
+    """Return options, summary and fixed options of a column of the table."""
     # Without the reduction there is no choice of candidates. PCP's candidates must fit on nodes.
     fixed = _FIXED | ({"filter"} if formulation == "pcp" else set())
     fixed = fixed - {"horizon"} if formulation == "pcp" and version else fixed
@@ -385,17 +390,22 @@ def _column(formulation: Formulation, version: int, summary: str) -> Preset[Cons
     if not version:
         fixed |= {"filter", "blocked", "iterations", "solver"}
     options = ConstraintProgrammingOptions(formulation, version, horizon="all")
-    return Preset(ConstraintProgramming, options, summary, fixed)
+    return options, summary, fixed
 
 
-HCP = _column("hcp", 0, "HCP of Borghesi et al. (CP 2015): all jobs in the model, past the first m at its end.")
-HCP1 = _column("hcp", 1, "HCP with a reduced model and search control.")
-HCP2 = _column("hcp", 2, "HCP1 that copes with underestimated durations.")
-HCP3 = _column("hcp", 3, "HCP2 that minimises the sum of slowdowns.")
-PCP = _column("pcp", 0, "PCP of Bartolini et al. (CP 2014): all jobs and all nodes in the model.")
-PCP1 = _column("pcp", 1, "PCP with a reduced model and search control.")
-PCP2 = _column("pcp", 2, "PCP1 that copes with underestimated durations.")
-PCP3 = _column("pcp", 3, "PCP2 that minimises the sum of slowdowns.")
+HCP = Preset(
+    ConstraintProgramming,
+    *_column("hcp", 0, "HCP of Borghesi et al. (CP 2015): all jobs in the model, past the first m at its end."),
+)
+HCP1 = Preset(ConstraintProgramming, *_column("hcp", 1, "HCP with a reduced model and search control."))
+HCP2 = Preset(ConstraintProgramming, *_column("hcp", 2, "HCP1 that copes with underestimated durations."))
+HCP3 = Preset(ConstraintProgramming, *_column("hcp", 3, "HCP2 that minimises the sum of slowdowns."))
+PCP = Preset(
+    ConstraintProgramming, *_column("pcp", 0, "PCP of Bartolini et al. (CP 2014): all jobs and all nodes in the model.")
+)
+PCP1 = Preset(ConstraintProgramming, *_column("pcp", 1, "PCP with a reduced model and search control."))
+PCP2 = Preset(ConstraintProgramming, *_column("pcp", 2, "PCP1 that copes with underestimated durations."))
+PCP3 = Preset(ConstraintProgramming, *_column("pcp", 3, "PCP2 that minimises the sum of slowdowns."))
 PCPFast = Preset(
     ConstraintProgramming,
     ConstraintProgrammingOptions("pcp", 3, horizon="now"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypedDict
 
 from ...base import check_choice
 from ...base.checks import EACH_STEP, MOST_STEPS, Checked, whole
@@ -237,3 +237,33 @@ class ConstraintProgrammingOptions(Checked):
             pooled = pooled if self.search == "cp-sat" else _FIRST_POSTPONING
             first = _FIRST_ON_THE_WALL if self.limit == "wall" else _FIRST_ON_NODES if nodes else pooled
         return first, _LAST * first if self.d_max is None else self.d_max
+
+
+class ConstraintProgrammingGiven(TypedDict, total=False):
+    """The options of :class:`ConstraintProgrammingOptions` by name, for type checkers."""
+
+    formulation: Formulation
+    version: int
+    reduced: bool | None
+    underestimates: bool | None
+    durations: bool | None
+    m: int
+    ewt: str
+    limit: LimitKind
+    d: float | None
+    d_max: float | None
+    k: _Steps
+    budget: float | None
+    iterations: _Steps
+    filter: Filter
+    blocked: _Steps
+    horizon: Horizon
+    boxes: bool
+    solver: Solver
+    search: SearchKind
+    rest: Rest
+    objective: str | Goal
+    constraints: Given
+    molds: bool
+    log: bool
+    export: str

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ..options import Layer
 from ..protocol import Action, Running, State, Waiting, Wake
 from ..registered import layers, reported, reset_part
 from .decision_round import Holds, Round
-from .evict_options import EvictOptions
+from .evict_options import EvictGiven, EvictOptions
 from .eviction_candidates import EvictionCandidate, decide
 from .orders import Order
 from .partition import Partition
@@ -58,7 +58,7 @@ class Evict(Layer[EvictOptions]):
     Options = EvictOptions
     uses: ClassVar[tuple[str, ...]] = ("numba", "ortools")
 
-    def __init__(self, options: EvictOptions | None = None, /, **given: Any) -> None:
+    def __init__(self, options: EvictOptions | None = None, /, **given: Unpack[EvictGiven]) -> None:
         super().__init__(options, **given)
         if any(isinstance(part, Evict) for part in layers(self.over)):
             raise ValueError("over must be another dispatcher than evict")

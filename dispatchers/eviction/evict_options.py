@@ -1,7 +1,7 @@
 """Options of the eviction of batch jobs."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypedDict
 
 from ...base.checks import Checked, number, whole
 from ...models.eviction import Storage
@@ -76,3 +76,19 @@ class EvictOptions(Checked):
     def storage(self) -> Storage:
         """Storage of the checkpoints."""
         return Storage(self.aggregate, self.node)
+
+
+class EvictGiven(TypedDict, total=False):
+    """The options of :class:`EvictOptions` by name, for type checkers."""
+
+    over: str | Dispatcher
+    policy: Policy
+    reserve: int
+    deadline: int
+    most: int | None
+    step: int
+    aggregate: float
+    node: float
+    sharing: bool
+    ends: bool
+    unsure: float

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict, Unpack
 
 from ...base.checks import Checked, number
 from ...base.time_texts import seconds_option
@@ -52,6 +52,15 @@ class GuardedOptions(Checked):
         return seconds_option("recent", self.recent, 1, infinite=True)
 
 
+class GuardedGiven(TypedDict, total=False):
+    """The options of :class:`GuardedOptions` by name, for type checkers."""
+
+    over: str | Dispatcher
+    guard: float
+    least: float | str
+    recent: float | str
+
+
 class Guarded(Layer[GuardedOptions]):
     """Runs another dispatcher, but only starts jobs if EASY could still keep every wait within its longest one.
 
@@ -78,6 +87,10 @@ class Guarded(Layer[GuardedOptions]):
     Options = GuardedOptions
     on_profile: ClassVar[bool] = True
     plans_closures: ClassVar[bool] = True
+
+    if TYPE_CHECKING:
+
+        def __init__(self, options: GuardedOptions | None = None, /, **given: Unpack[GuardedGiven]) -> None: ...
 
     @property
     def unbounded(self) -> str:

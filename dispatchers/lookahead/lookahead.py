@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict, Unpack
 
 import numpy as np
 
@@ -85,6 +85,21 @@ class LookaheadOptions(Checked):
         return seconds_option("recent", self.recent, 1, infinite=True)
 
 
+class LookaheadGiven(TypedDict, total=False):
+    """The options of :class:`LookaheadOptions` by name, for type checkers."""
+
+    patience: float
+    least_due: float | str
+    recent: float | str
+    blocked: _Steps
+    iterations: _Steps
+    guards: _Steps
+    tolerance: float
+    placement: PlacementRule
+    reserve_by: ReserveBy
+    trust: float
+
+
 class Lookahead(Configured[LookaheadOptions]):
     """Plans the jobs that fit now and the most urgent others, around guaranteed starts of the oldest jobs.
 
@@ -118,6 +133,10 @@ class Lookahead(Configured[LookaheadOptions]):
     Options = LookaheadOptions
     on_profile: ClassVar[bool] = True
     plans_closures: ClassVar[bool] = True
+
+    if TYPE_CHECKING:
+
+        def __init__(self, options: LookaheadOptions | None = None, /, **given: Unpack[LookaheadGiven]) -> None: ...
 
     def forget(self) -> None:
         """Drop all jobs."""

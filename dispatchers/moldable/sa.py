@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypedDict, Unpack
 
 import numpy as np
 
@@ -65,6 +65,16 @@ class SAOptions(Checked):
             raise ValueError(f"again must be 0 unless by is turnaround, got {self.again} with by {self.by}")
 
 
+class SAGiven(TypedDict, total=False):
+    """The options of :class:`SAOptions` by name, for type checkers."""
+
+    over: str | Dispatcher
+    by: Rule
+    share: float
+    again: int
+    gain: float
+
+
 class SA(Layer[SAOptions]):
     """Chooses one of the shapes of every moldable job as it arrives. Then `over` sees a rigid job.
 
@@ -94,7 +104,7 @@ class SA(Layer[SAOptions]):
     Options: ClassVar[type] = SAOptions
     on_profile: ClassVar[bool] = True
 
-    def __init__(self, options: SAOptions | None = None, /, **given: object) -> None:
+    def __init__(self, options: SAOptions | None = None, /, **given: Unpack[SAGiven]) -> None:
         super().__init__(options, **given)
         if any(isinstance(part, SA) or _molds(part) for part in layers(self.over)):
             raise InputError("over: expected a dispatcher of rigid jobs, got one that chooses shapes itself")

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypedDict, Unpack
 
 from ...base.checks import EACH_STEP, MOST_STEPS, Checked, number, whole
 from ...models import PlacementRule
@@ -75,6 +75,22 @@ class HybridOptions(Checked):
         return Ageing(self.threshold, self.ageing, self.gain)
 
 
+class HybridGiven(TypedDict, total=False):
+    """The options of :class:`HybridOptions` by name, for type checkers."""
+
+    first: First
+    alike: float
+    reservations: int
+    reserve: Reserve
+    cost: int
+    growth: float
+    threshold: float
+    ageing: float
+    gain: float
+    drain: float | None
+    placement: PlacementRule
+
+
 class Hybrid(Configured[HybridOptions]):
     """On the fly while the queue is alike, else soft reservations with backfilling (Gainaru et al., section 5.2).
 
@@ -105,6 +121,10 @@ class Hybrid(Configured[HybridOptions]):
     on_profile: ClassVar[bool] = True
     plans_closures: ClassVar[bool] = True
     Options = HybridOptions
+
+    if TYPE_CHECKING:
+
+        def __init__(self, options: HybridOptions | None = None, /, **given: Unpack[HybridGiven]) -> None: ...
 
     def forget(self) -> None:
         """Drop all preempted and displacing jobs."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter, itemgetter
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypedDict, Unpack
 
 from ...base import InputError
 from ...base.checks import Checked, number
@@ -114,6 +114,16 @@ class OnTheFlyOptions(Checked):
     placement: PlacementRule = "first-fit"
 
 
+class OnTheFlyGiven(TypedDict, total=False):
+    """The options of :class:`OnTheFlyOptions` by name, for type checkers."""
+
+    first: First
+    order: Order
+    quantile: float
+    drain: float | None
+    placement: PlacementRule
+
+
 class OnTheFly(Configured[OnTheFlyOptions]):
     """Start jobs by their estimates alone, as soon as there is room (Gainaru et al., IJHPCA 2019, section 4.2).
 
@@ -134,6 +144,10 @@ class OnTheFly(Configured[OnTheFlyOptions]):
     on_profile: ClassVar[bool] = True
     Options = OnTheFlyOptions
     ahead: Container[str] = ()
+
+    if TYPE_CHECKING:
+
+        def __init__(self, options: OnTheFlyOptions | None = None, /, **given: Unpack[OnTheFlyGiven]) -> None: ...
 
     def forget(self) -> None:
         """Drop the overtaken jobs."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypedDict, Unpack
 
 from ...base.checks import EACH_STEP, MOST_STEPS, Checked, number, whole
 from ...models import PlacementRule
@@ -65,6 +65,20 @@ class RBSOptions(Checked):
         return Ageing(self.threshold, self.ageing, self.gain)
 
 
+class RBSGiven(TypedDict, total=False):
+    """The options of :class:`RBSOptions` by name, for type checkers."""
+
+    reservations: int
+    move: Move
+    small: float | None
+    growth: float
+    max_walltime: int | None
+    threshold: float
+    ageing: float
+    gain: float
+    placement: PlacementRule
+
+
 @dataclass(slots=True)
 class _Ask:
     """A waiting job with its current walltime, and its reservation, if any."""
@@ -101,6 +115,10 @@ class RBS(Configured[RBSOptions]):
 
     plans_closures: ClassVar[bool] = True
     Options = RBSOptions
+
+    if TYPE_CHECKING:
+
+        def __init__(self, options: RBSOptions | None = None, /, **given: Unpack[RBSGiven]) -> None: ...
 
     def forget(self) -> None:
         """Drop all reservations and walltimes."""

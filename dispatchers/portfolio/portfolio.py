@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ..protocol import Action, Dispatcher, DispatcherContract, Start, State, id_
 from ..registered import create_dispatcher, layers, reset_part, tell_end
 from ..rule_book import closures_ahead
 from .own_predictions import OwnPredictions, predictor_of
-from .portfolio_options import PortfolioOptions
+from .portfolio_options import PortfolioGiven, PortfolioOptions
 from .recorded_past import RecordedPast, Replay
 from .tuning import Tuner, Tuning
 
@@ -56,7 +56,7 @@ class Portfolio(Configured[PortfolioOptions]):
     Options = PortfolioOptions
     uses: ClassVar[tuple[str, ...]] = ("numba", "ortools", "scipy")
 
-    def __init__(self, options: PortfolioOptions | None = None, /, **given: Any) -> None:
+    def __init__(self, options: PortfolioOptions | None = None, /, **given: Unpack[PortfolioGiven]) -> None:
         super().__init__(options, **given)
         candidates = self.options.candidates
         self._names = [candidate.name for candidate in candidates]

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple, TypedDict, cast
 
 from ...base import InputError, Registry, check_number, part_label, shown
 from ...base.checks import Checked, check_flag, check_text, number, whole
@@ -226,3 +226,22 @@ class PortfolioOptions(Checked):
             base = "subclass hpcdispatch.dispatchers.portfolio.PortfolioGoal"
             raise InputError(f"goal must be a name or a PortfolioGoal, got {shown(self.goal)}; {base}")
         return goal
+
+
+class PortfolioGiven(TypedDict, total=False):
+    """The options of :class:`PortfolioOptions` by name, for type checkers."""
+
+    of: str | Sequence[Given]
+    learns: str | Predicting | None
+    repredict: bool
+    every: float | str
+    first: float | str | None
+    window: float | str
+    goal: str | PortfolioGoal
+    reference: str | Dispatcher
+    recent: float | str
+    guard: float | str
+    residual: float | str
+    hysteresis: float
+    budget: int
+    halving: int

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypedDict, Unpack
 
 import numpy as np
 
@@ -52,6 +52,13 @@ class SequenceOptions(Checked):
 
     over: str | Dispatcher = "easy"
     backfill: Backfill = "plain"
+
+
+class SequenceGiven(TypedDict, total=False):
+    """The options of :class:`SequenceOptions` by name, for type checkers."""
+
+    over: str | Dispatcher
+    backfill: Backfill
 
 
 @dataclass(slots=True)
@@ -151,7 +158,9 @@ class ReservationSequences(Layer[SequenceOptions]):
     Options = SequenceOptions
     _queue: WaitingQueue
 
-    def __init__(self, strategy: RequestStrategy, options: SequenceOptions | None = None, /, **given: Any) -> None:
+    def __init__(
+        self, strategy: RequestStrategy, options: SequenceOptions | None = None, /, **given: Unpack[SequenceGiven]
+    ) -> None:
         super().__init__(options, **given)
         self.strategy = strategy
         # Checked once, because protocol checks take longer than most decisions.

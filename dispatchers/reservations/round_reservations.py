@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 from ...base.checks import whole
+from ...models import PlacementRule
 from ..backfilling.conservative import ConservativeOptions
 from ..backfilling.reservations import Compress, Reservations
 from ..protocol import Placement, State, Waiting
@@ -29,6 +30,14 @@ class RoundsOptions(ConservativeOptions):
     compress: Compress = field(default="never", init=False)
     batch: Annotated[int | None, whole(1)] = None
     move: Move = "fill"
+
+
+class RoundsGiven(TypedDict, total=False):
+    """The options of :class:`RoundsOptions` by name, for type checkers."""
+
+    placement: PlacementRule
+    batch: int | None
+    move: Move
 
 
 class RoundReservations(Reservations):

@@ -1,7 +1,7 @@
 """Round-based greedy scheduling: largest jobs first, and fixed reservations of a batch."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ...base import IntArray
 from ..backfilling.conservative import Conservative
@@ -10,7 +10,7 @@ from ..overlay import Overlay
 from ..protocol import Placement, State, Waiting
 from ..rule_book import has_rules
 from ..space import Space, space_of
-from .round_reservations import RoundReservations, RoundsOptions
+from .round_reservations import RoundReservations, RoundsGiven, RoundsOptions
 
 
 class Rounds(Conservative):
@@ -39,6 +39,10 @@ class Rounds(Conservative):
 
     Options = RoundsOptions
     options: RoundsOptions
+
+    if TYPE_CHECKING:
+
+        def __init__(self, options: RoundsOptions | None = None, /, **given: Unpack[RoundsGiven]) -> None: ...
 
     def open(self, state: State) -> RoundReservations:
         """Return the initial reservations."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict, Unpack
 
 import numpy as np
 
@@ -124,6 +124,13 @@ class SoftOptions(Checked):
     quantile: Annotated[float | None, number(least=0, most=1)] = None
 
 
+class SoftGiven(TypedDict, total=False):
+    """The options of :class:`SoftOptions` by name, for type checkers."""
+
+    over: str | Dispatcher
+    quantile: float | None
+
+
 class SoftTOptimal(Layer[SoftOptions]):
     """Plans stochastic jobs with a quantile of their run time, learned from waits. Walltimes stay.
 
@@ -149,6 +156,10 @@ class SoftTOptimal(Layer[SoftOptions]):
     plans_closures: ClassVar[bool] = True
     Options = SoftOptions
     uses: ClassVar[tuple[str, ...]] = ("numba", "scipy")
+
+    if TYPE_CHECKING:
+
+        def __init__(self, options: SoftOptions | None = None, /, **given: Unpack[SoftGiven]) -> None: ...
 
     def forget(self) -> None:
         """Drop all jobs."""

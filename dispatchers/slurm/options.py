@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 from ...base import LONGEST, InputError, shown
 from ...base.checks import MOST_PROCESSORS, MOST_STEPS, Checked, whole
@@ -181,6 +181,48 @@ class SlurmOptions(Checked):
             max(seconds("PriorityMaxAge", self.PriorityMaxAge), 1),
             self.PriorityWeightQOS,
         )
+
+
+class SlurmGiven(TypedDict, total=False):
+    """The options of :class:`SlurmOptions` by name, for type checkers."""
+
+    config: str
+    bf_interval: _Interval
+    bf_window: _Interval
+    bf_resolution: _Interval
+    bf_max_job_test: _Tests
+    bf_max_job_array_resv: _Tests
+    bf_max_job_user: _Count
+    bf_max_job_part: _Count
+    bf_max_job_assoc: _Count
+    bf_max_job_user_part: _Count
+    bf_max_job_start: _Count
+    bf_min_prio_reserve: _Count
+    bf_busy_nodes: bool
+    batch_sched_delay: _Seconds
+    sched_interval: _Interval
+    default_queue_depth: _Tests
+    partition_job_depth: _Count
+    KillWait: _Seconds
+    PriorityWeightAge: _Count
+    PriorityWeightFairshare: _Count
+    PriorityWeightJobSize: _Count
+    PriorityWeightPartition: _Count
+    PriorityWeightQOS: _Count
+    PriorityWeightTRES: str
+    PriorityMaxAge: str
+    PriorityDecayHalfLife: str
+    PriorityCalcPeriod: str
+    PriorityFavorSmall: bool
+    PreemptType: str
+    PreemptMode: str
+    PreemptExemptTime: str
+    stop_time: _Interval
+    JobRequeue: bool
+    shares: str
+    limits: str
+    reservations: str
+    epoch: _Seconds
 
 
 def charges_ended(site: SlurmSite | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from ..options import Configured
 from ..protocol import Action, Reject, Start, State, Waiting, Wake
 from .jobs import SlurmJobs, running_by_place
 from .limits import Arrays, Limits, Tests
-from .options import SlurmOptions, charges_ended, configured, reserved, seconds, shares_of, tres_weights
+from .options import SlurmGiven, SlurmOptions, charges_ended, configured, reserved, seconds, shares_of, tres_weights
 from .partitions import Partitions
 from .preemption import JobClasses, JobPreemption
 from .reservations import SlurmReservations
@@ -66,7 +66,7 @@ class Slurm(Configured[SlurmOptions]):
     plans_closures: ClassVar[bool] = True
     reads_free: ClassVar[bool] = True
 
-    def __init__(self, options: SlurmOptions | None = None, /, **given: Any) -> None:
+    def __init__(self, options: SlurmOptions | None = None, /, **given: Unpack[SlurmGiven]) -> None:
         super().__init__(options, **given)
         others = {field.name: getattr(options, field.name) for field in fields(options)} if options else {}
         self.given = others | given

@@ -167,7 +167,7 @@ def replay_forecasts(folder: Path, shares: str, every: int, draws: int) -> Table
 
 
 def _of_site(
-    workload: Workload, config: Path, shares: str, moments: list[ForecastMoment], draws: int, **files: str
+    workload: Workload, config: Path, shares: str, moments: list[ForecastMoment], draws: int, **files: Any
 ) -> Table:
     epoch = started_at(workload)
     known = set(workload.columns.texts())
