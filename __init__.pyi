@@ -2,8 +2,7 @@ from . import dispatchers, predictors
 from .analysis import evaluate_predictors
 from .api import compare, example, fetch, simulate
 from .base import register
-from .bench.campaigns.comparison import Comparison
-from .bench.campaigns.comparisons import Comparisons
+from .bench.campaigns.comparison import Comparison, Comparisons
 from .simulation import Result, check, conventions
 from .workloads import Job, Machine, Workload, closed_loop, generate, read, resample, write
 

@@ -48,7 +48,7 @@ def test_a_study_is_checked_from_a_clone(tmp_path):
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=4 * PATIENCE, check=False)
     assert 'note: Revealed type is "hpcdispatch.simulation.result.Result"' in done.stdout
     assert 'note: Revealed type is "hpcdispatch.bench.campaigns.comparison.Comparison"' in done.stdout
-    assert done.stdout.count('note: Revealed type is "hpcdispatch.bench.campaigns.comparisons.Comparisons"') == 2
+    assert done.stdout.count('note: Revealed type is "hpcdispatch.bench.campaigns.comparison.Comparisons"') == 2
     for line, error in WRONG.items():
         assert f"study.py:{line}: error: {error}" in done.stdout
     assert f"Found {len(WRONG) + 1} errors" in done.stdout  # that of an overloaded function counts twice

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, overload
+from typing import Any, get_args, overload
 
 import pandas as pd
 
@@ -36,17 +36,24 @@ from ...workloads.sources import WorkloadLike, source_of, workload_of
 from .board import CampaignOutcome, CampaignProgress
 from .cells import Cell
 from .compared_metrics import CONDITIONAL, METRICS, WORDS
-from .comparison_plots import ComparisonPlots
+from .comparison_plots import ComparisonPlots, ComparisonsPlots
 from .execution import CampaignInterrupted, run_campaign
 from .metrics_table import days_of
 from .plan import CampaignPlan
 from .samples import Generated, Jittered, Loaders, Resampled, Sampler, Samples, Users, seed_range
 from .store import Store
 
-if TYPE_CHECKING:
-    from .comparisons import Comparisons
-
-__all__ = ["METRICS", "Comparison", "ComparisonInterrupted", "Failure", "Generated", "Jittered", "Resampled", "compare"]
+__all__ = [
+    "METRICS",
+    "Comparison",
+    "ComparisonInterrupted",
+    "Comparisons",
+    "Failure",
+    "Generated",
+    "Jittered",
+    "Resampled",
+    "compare",
+]
 
 
 #: A workload to compare on, and several of them.
@@ -306,6 +313,129 @@ def write_report_of(comparisons: Mapping[str, Comparison], path: str | PathLike[
     return page
 
 
+class UnknownWorkloadError(InputError, KeyError):
+    """A workload that was not compared."""
+
+    def __str__(self) -> str:
+        """Return the message; that of a :class:`KeyError` has quotes."""
+        return str(self.args[0])
+
+
+class Comparisons(Mapping[str, Comparison]):
+    """The outcome of :func:`compare` on several workloads: the comparison of each by its name, in their order.
+
+    Parameters
+    ----------
+    comparisons
+        The comparison of each workload, at least one. All have their results in one store.
+
+    Examples
+    --------
+    >>> import hpcdispatch as hd
+    >>> workloads = {f"load {load}": f"lublin:jobs=200,processors=64,load={load}" for load in (0.5, 0.9)}
+    >>> comparisons = hd.compare(workloads, ["fcfs", "easy"], seeds=3)
+    >>> comparisons.best()
+    {'load 0.5': 'easy', 'load 0.9': 'easy'}
+    >>> comparisons.table[["workload", "dispatcher", "runs"]]
+       workload dispatcher  runs
+    0  load 0.5       fcfs     3
+    1  load 0.5       easy     3
+    2  load 0.9       fcfs     3
+    3  load 0.9       easy     3
+    >>> comparisons.conclusions("wait_mean", "easy")[["workload", "contender", "verdict"]]
+       workload contender verdict
+    0  load 0.5      fcfs   worse
+    1  load 0.9      fcfs   worse
+    >>> len(comparisons["load 0.9"].runs)
+    6
+    """
+
+    def __init__(self, comparisons: Mapping[str, Comparison]) -> None:
+        self._comparisons = dict(comparisons)
+
+    def __getitem__(self, workload: str) -> Comparison:
+        """Return the comparison of a workload.
+
+        Raises
+        ------
+        InputError
+            For an unknown name. It is a :class:`KeyError`, too.
+        """
+        if workload not in self._comparisons:
+            raise UnknownWorkloadError(f"expected a workload of {'; '.join(self)}, got {shown(workload)}")
+        return self._comparisons[workload]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the workloads."""
+        return iter(self._comparisons)
+
+    def __len__(self) -> int:
+        """Return the number of workloads."""
+        return len(self._comparisons)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The tables of all comparisons below each other. The first column is the ``workload``."""
+        return self._below({name: each.table for name, each in self.items()})
+
+    @property
+    def runs(self) -> pd.DataFrame:
+        """The finished runs of all comparisons. The first column is the ``workload``."""
+        return self._below({name: each.runs for name, each in self.items()})
+
+    @property
+    def failures(self) -> dict[str, tuple[Failure, ...]]:
+        """The runs that ended with an exception, by workload. Workloads without any are left out."""
+        return {name: each.failures for name, each in self.items() if each.failures}
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether some runs never finished."""
+        return any(each.interrupted for each in self.values())
+
+    def best(self, metric: str = "wait_mean") -> dict[str, str]:
+        """Return the contender with the best mean over the seeds on each workload, see :meth:`.Comparison.best`."""
+        return {name: each.best(metric) for name, each in self.items()}
+
+    def conclusions(self, metric: str = "wait_mean", baseline: str | None = None) -> pd.DataFrame:
+        """Return how each contender compares with a baseline on each workload, see :meth:`.Comparison.conclusions`.
+
+        The first column is the ``workload``. Each workload is judged by itself: intervals are widened for the number of
+        contenders, not for that of workloads.
+        """
+        return self._below({name: each.conclusions(metric, baseline) for name, each in self.items()})
+
+    @property
+    def plot(self) -> ComparisonsPlots:
+        """The plot ``ratios()`` of all workloads. The plots of one workload are those of its comparison."""
+        return ComparisonsPlots({name: list(each.contenders) for name, each in self.items()}, self.conclusions)
+
+    def report(self, path: str | PathLike[str]) -> Path:
+        """Write one report of all workloads, as :meth:`.Comparison.report` does. Return its path."""
+        return write_report_of(self, path)
+
+    def __repr__(self) -> str:
+        """Return a short text with a row for each workload and contender."""
+        return self._facts().text()
+
+    def _repr_html_(self) -> str:
+        return self._facts().html()
+
+    def _facts(self) -> Facts:
+        parts = {name: each.facts() for name, each in self.items()}
+        failed = sum(map(len, self.failures.values()))
+        title = f"Comparisons on {len(self)} workloads: {sum(each.planned for each in self.values()):,} runs"
+        rows = [(name, *row) for name, facts in parts.items() for row in facts.rows]
+        header = next(iter(parts.values())).header
+        return Facts(title + (f", {failed} failed" if failed else ""), rows, ["workload", *header])
+
+    @staticmethod
+    def _below(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+        named = [frame.assign(workload=name) for name, frame in frames.items()]
+        together = pd.concat([frame for frame in named if len(frame)] or named[:1], ignore_index=True)
+        return together[["workload", *(name for name in together if name != "workload")]]
+
+
 @dataclass(frozen=True, slots=True)
 class _Results:
     """The results of one contender, loaded one after another."""
@@ -521,8 +651,6 @@ def compare(
         raise ComparisonInterrupted(next(iter(partial.values())), None if one else partial) from None
     if one:
         return compared[""]
-    from .comparisons import Comparisons  # noqa: PLC0415 - it imports this module
-
     return Comparisons(compared)
 
 

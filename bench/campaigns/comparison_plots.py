@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,10 +11,10 @@ import pandas as pd
 from ...analysis.conclusions import Daily, conclusions
 from ...base import InputError, shown
 from ...simulation import Result
-from ...simulation.plots.axes import axes_or_new, draw_ratios, labelled, without_data
+from ...simulation.plots.axes import axes_or_new, draw_ratios, labelled, legend_above, without_data
 from ...simulation.plots.gantt import Colour
 from ...simulation.plots.result_plots import ResultPlots
-from ...simulation.plots.style import logarithmic_numbers
+from ...simulation.plots.style import logarithmic_numbers, marker, style
 from ..reports.verdict import choose_baseline
 from .compared_metrics import WORDS
 
@@ -127,3 +127,87 @@ def _lines(rows: pd.DataFrame, interval: bool) -> str:
         return f"{name}, {rows['blocks'].max():.0f} blocks of the trace"
     kind = "resamples" if (rows["basis"] == "resamples").all() else "samples"
     return f"{name}, {number} {kind}"
+
+
+class ComparisonsPlots:
+    """Plots over several workloads.
+
+    Parameters
+    ----------
+    contenders
+        The contenders of each workload.
+    conclusions
+        Function from a metric and a baseline to the ratios of all workloads, see :meth:`.Comparisons.conclusions`.
+    """
+
+    def __init__(
+        self, contenders: Mapping[str, Sequence[str]], conclusions: Callable[[str, str | None], pd.DataFrame]
+    ) -> None:
+        self._contenders, self._conclusions = contenders, conclusions
+
+    def ratios(self, metric: str = "wait_mean", baseline: str | None = None, ax: Axes | None = None) -> Axes:
+        """Draw a metric of each contender divided by that of a baseline, with one mark for each workload.
+
+        Lines are the intervals, or the range over shifts.
+
+        Parameters
+        ----------
+        metric
+            A metric of the table.
+        baseline
+            The contender to divide by; without it ``easy``, else ``fcfs``, else the first by name.
+        ax
+            Axes to draw in.
+
+        Raises
+        ------
+        InputError
+            For an unknown metric or baseline, or an `ax` that is no Axes. Also if no run of a workload has finished.
+        """
+        axes = axes_or_new(ax)
+        rows = self._conclusions(metric, baseline)
+        what = WORDS[metric]
+        if not len(rows) or not np.isfinite(rows["ratio"].to_numpy(dtype=float)).any():
+            return without_data(axes, f"Ratio of the {what}", f"no ratio: one contender, or a {what} of 0")
+        shift = rows["ratio_low"].isna()
+        rows["ratio_low"] = rows["ratio_low"].where(~shift, rows["range_low"])
+        rows["ratio_high"] = rows["ratio_high"].where(~shift, rows["range_high"])
+        base = self._baseline(rows, baseline)
+        contenders = list(dict.fromkeys(rows["contender"]))
+        labelled(axes, f"{what.capitalize()} relative to {base}, by workload", f"ratio of the {what}", "")
+        handles = self._marks(axes, rows, contenders)
+        axes.axvline(1, color="#555555", linewidth=0.8, linestyle=(0, (4, 3)))
+        axes.set_ylim(-0.6, len(contenders) - 0.4)
+        values = rows[["ratio", "ratio_low", "ratio_high"]].to_numpy(dtype=float)
+        positive = np.append(values[np.isfinite(values) & (values > 0)], 1.0)
+        axes.set_xscale("log")
+        axes.set_xlim(positive.min() / 1.15, 1.15 * positive.max())
+        logarithmic_numbers(axes.xaxis, *axes.get_xlim())
+        legend_above(axes, handles, list(self._contenders), len(contenders) - 0.4, least=1)
+        places = range(len(contenders))
+        axes.set_yticks(places, contenders[::-1], parse_math=False)
+        return axes
+
+    def _baseline(self, rows: pd.DataFrame, baseline: str | None) -> str:
+        """Return what the ratios are relative to: the same contender on every workload, or the usual one of each."""
+        if baseline is not None:
+            return baseline
+        known = {name for names in self._contenders.values() for name in names}
+        bases = known - set(rows["contender"])
+        return bases.pop() if len(bases) == 1 else "the baseline"
+
+    def _marks(self, axes: Axes, rows: pd.DataFrame, contenders: Sequence[str]) -> list[object]:
+        """Draw the ratios of all workloads, the first at the top within each contender. Return a handle of each."""
+        handles: list[object] = []
+        number = len(self._contenders)
+        for index, workload in enumerate(self._contenders):
+            colour = style(index)[0]
+            own = rows[rows["workload"] == workload]
+            offset = 0.6 * ((number - 1) / 2 - index) / number
+            places = [len(contenders) - 1 - contenders.index(name) + offset for name in own["contender"]]
+            for place, low, high in zip(places, own["ratio_low"], own["ratio_high"], strict=True):
+                if np.isfinite(low):
+                    axes.plot([low, high], [place, place], color=colour, linewidth=1.7)
+            drawn = axes.plot(own["ratio"], places, color=colour, marker=marker(index), markersize=6, linestyle="none")
+            handles.append(drawn[0])
+        return handles
