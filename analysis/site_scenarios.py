@@ -130,8 +130,8 @@ def read_scenario(text: str, texts: Texts) -> SiteScenario:
     InputError
         If a change is none of these, or names a part that the site does not have.
     """
-    made, site = SiteScenario(text), None
-    for part in _LIKE.sub(r"add-nodes=\1:like=\2", text).split():
+    made, site = SiteScenario(" ".join(text.split())), None
+    for part in _LIKE.sub(r"nodes=+\1:like=\2", text).split():
         kind, equals, value = part.partition("=")
         if not equals or not value:
             raise InputError(f"--scenario: expected NAME=VALUE with one of {', '.join(FORMS)}, got {shown(part)}")
@@ -143,30 +143,43 @@ def read_scenario(text: str, texts: Texts) -> SiteScenario:
             _KINDS[kind](value, made, site, texts)
         except ValueError as error:
             reason = str(error).removeprefix("--scenario: ")
-            raise InputError(f"--scenario: {kind}={value}: {reason}; as in {kind}={FORMS[kind]}") from None
+            written = value.replace(":like=", " like ") if kind == "nodes" else value
+            raise InputError(f"--scenario: {kind}={written}: {reason}; as in {kind}={FORMS[kind]}") from None
     if not text.split():
         raise InputError("--scenario: expected NAME=VALUE, got nothing")
     return made
 
 
 def _add_nodes(value: str, made: SiteScenario, site: SlurmSite, texts: Texts) -> None:
+    """Add nodes like others: those of a pattern in turn, each in the partitions of its model."""
     number, fields = _named(value)
-    like = fields.pop("like", "")
-    if not number.isdecimal() or not 1 <= int(number) <= 2**16 or fields:
-        raise ValueError(f"expected a number of nodes, and like=NODE, got {shown(value)}")
-    _places([like], site)
-    known = _table(site, "nodename", like)
+    pattern = fields.pop("like", "")
+    if not number.isdecimal() or not 1 <= int(number) <= 2**16 or fields or not pattern:
+        raise ValueError(f"expected a number of nodes and the node they are like, got {shown(value)}")
+    models = expand_names(pattern, "nodes")
+    places = _places(models, site)
     first = next(n for n in count(1) if f"more{n}-1" not in site.nodes)
     names = [f"more{first}-{place}" for place in range(1, int(number) + 1)]
-    made.lines["config"].append(_line({**known, "nodename": ",".join(names)}, ("state", "reason")))
+    alike = {model: names[turn :: len(models)] for turn, model in enumerate(models) if names[turn :: len(models)]}
+    for model, copies in alike.items():
+        known = _table(site, "nodename", model)
+        made.lines["config"].append(_line({**known, "nodename": ",".join(copies)}, ("state", "reason")))
     for partition in site.partitions:
-        if site.nodes.index(like) in partition.nodes:
+        more = [
+            name
+            for model, place in zip(models, places, strict=True)
+            if place in partition.nodes
+            for name in alike.get(model, ())
+        ]
+        if more:
             nodes = [site.nodes[place] for place in partition.nodes]
-            made.lines["config"].append(_partition_line(site, partition.name, {"nodes": ",".join([*nodes, *names])}))
+            made.lines["config"].append(_partition_line(site, partition.name, {"nodes": ",".join([*nodes, *more])}))
 
 
 def _nodes(value: str, made: SiteScenario, site: SlurmSite, texts: Texts) -> None:
-    raise ValueError(f"expected +N like NODE, got {shown(value)}")
+    if not value.startswith("+") or ":like=" not in value:
+        raise ValueError(f"expected +N like NODE, got {shown(value)}")
+    _add_nodes(value[1:], made, site, texts)
 
 
 def _nodes_down(value: str, made: SiteScenario, site: SlurmSite, texts: Texts) -> None:

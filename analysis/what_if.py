@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..base import BoolArray, FloatArray, InputError, IntArray
+from ..base import BoolArray, FloatArray, InputError, IntArray, time_text
 from ..simulation import check, simulate
 from ..simulation.metrics import bounded_slowdown
 from ..workloads import Workload
@@ -91,7 +91,7 @@ def what_if(cases: Sequence[SiteCase], near: tuple[int, ...], repeats: int = 0, 
     Raises
     ------
     InputError
-        If no waits are recorded.
+        If no waits are recorded, or all jobs ran or had ended at the beginning.
     """
     workload = cases[0].workload
     state = cases[0].state
@@ -99,6 +99,11 @@ def what_if(cases: Sequence[SiteCase], near: tuple[int, ...], repeats: int = 0, 
     if real is None:
         raise InputError(f"{workload.provenance.source}: expected recorded waits, got none")
     real[np.isin(workload.columns.texts(), [since.id for since in state.running])] = np.nan
+    if np.isnan(real).all():
+        raise InputError(
+            f"{workload.provenance.source}: expected jobs with a recorded wait that start after the simulation begins, "
+            f"at {time_text(state.at)}, got none; begin earlier (--begin 0)"
+        )
     none = np.empty((0, len(real)))
     results = [_fared(SiteCase("recorded", workload, state, ""), workload, real, real, near, none, (np.nan, np.nan))]
     first = none

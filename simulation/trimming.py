@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..base import BoolArray, InputError, IntArray, seconds_of, shown
+from ..base import BoolArray, InputError, IntArray, seconds_of, shown, time_text
 from ..base.time_texts import FORMS
 
 _WRITTEN = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(%|jobs?)")
@@ -64,6 +64,11 @@ class Cut:
         if not self.amount:
             return "none"
         return f"{self.amount:.15g}{'' if self.unit == '%' else ' '}{self.unit}"
+
+    @property
+    def told(self) -> str:
+        """The amount for messages, as ``5%``, ``200 jobs`` or ``1d12h``."""
+        return time_text(self.amount) if self.unit == "s" else str(self)
 
     def jobs(self, count: int) -> int:
         """Return the number of jobs out of `count`, rounded down; 0 for seconds."""
@@ -179,5 +184,8 @@ def steady_state(submit: IntArray, warm_up: Cut, cool_down: Cut) -> BoolArray:
     if cool_down.unit == "s":
         chosen &= submit.max() - submit >= cool_down.amount
     if not chosen.any():
-        raise InputError(f"warm-up {warm_up}, cool-down {cool_down}: expected jobs in between, got none of {count}")
+        cuts = ", ".join(
+            f"{name} {cut.told}" for name, cut in (("warm-up", warm_up), ("cool-down", cool_down)) if cut.amount
+        )
+        raise InputError(f"{cuts}: no job of {count:,} is left between; leave out less")
     return chosen

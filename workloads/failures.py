@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -80,8 +80,75 @@ class FailureLaw:
                 now = at + self.repair
 
 
+class LoggedFailure(NamedTuple):
+    """A row of a log of failures.
+
+    Attributes
+    ----------
+    where
+        File and line, for messages.
+    node
+        Index of the node.
+    begin, end
+        Seconds on the clock of the workload.
+    """
+
+    where: str
+    node: int
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class FailureLog:
+    """A log of failures of nodes, read once for several workloads.
+
+    Attributes
+    ----------
+    path
+        The file.
+    rows
+        Its failures, in the order of the file.
+    """
+
+    path: Path
+    rows: tuple[LoggedFailure, ...]
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> FailureLog:
+        """Read CSV with the columns ``node``, ``begin`` and ``end``.
+
+        Raises
+        ------
+        InputError
+            If it is not such a file. The message has the line.
+        OSError
+            If it cannot be read.
+        """
+        where = Path(path)
+        return cls(where, tuple(_rows(where)))
+
+    def outages(self, machine: Machine, requeue: bool) -> Iterator[Outage]:
+        """Yield the failures on a machine.
+
+        Raises
+        ------
+        ValueError
+            If a node is not in the machine, or a failure does not end after its begin.
+        """
+        for where, node, begin, end in self.rows:
+            _check_nodes(where, (node,), machine)
+            try:
+                yield Outage(begin, end, (node,), announced=False, requeue=requeue)
+            except ValueError as error:
+                raise ValueError(f"{where}: {str(error).removeprefix('outage: ')}") from None
+
+
 def with_failures(
-    workload: Workload, failures: str | PathLike[str] | Sequence[FailureLaw], seed: int = 0, requeue: bool = True
+    workload: Workload,
+    failures: str | PathLike[str] | FailureLog | Sequence[FailureLaw],
+    seed: int = 0,
+    requeue: bool = True,
 ) -> Workload:
     """Return the workload on its machine with nodes that fail and return. No dispatcher knows of it before.
 
@@ -95,7 +162,7 @@ def with_failures(
     failures
         ``"mtbf=5y,repair=4h"`` for each node; of several classes, ``"nodes=0-63,mtbf=5y,repair=4h+nodes=64-99,..."``.
         With ``requeue=no`` jobs end as killed. Or the path of a log: CSV with the columns ``node`` (its index),
-        ``begin`` and ``end``, seconds on the clock of the workload. Or laws.
+        ``begin`` and ``end``, seconds on the clock of the workload. Or a log that has been read, or laws.
     seed
         Of the random numbers.
     requeue
@@ -120,9 +187,11 @@ def with_failures(
     try:
         placed, period = _on_nodes(workload), _period(workload)
         machine = placed.machine
-        if isinstance(failures, PathLike) or (isinstance(failures, str) and _names_file(failures)):
-            outages = list(_logged(Path(failures), machine, requeue))
-            source, told = str(failures), f"failures of nodes from {Path(failures).name}"
+        if isinstance(failures, PathLike) or (isinstance(failures, str) and names_log(failures)):
+            failures = FailureLog.read(failures)
+        if isinstance(failures, FailureLog):
+            outages = list(failures.outages(machine, requeue))
+            source, told = str(failures.path), f"failures of nodes from {failures.path.name}"
             period = period[0], LONGEST
         else:
             laws = list(_laws(failures, requeue)) if isinstance(failures, str) else failures
@@ -144,7 +213,8 @@ def with_failures(
     )
 
 
-def _names_file(text: str) -> bool:
+def names_log(text: str) -> bool:
+    """Return whether a text is the path of a log, and not a law such as ``"mtbf=5y,repair=4h"``."""
     return "=" not in text or Path(text).exists()
 
 
@@ -241,8 +311,8 @@ def _check_nodes(where: str, nodes: Sequence[int], machine: Machine) -> None:
         raise ValueError(f"{where}: nodes must lie in 0..{machine.nodes - 1}, got {wrong[0]}")
 
 
-def _logged(path: Path, machine: Machine, requeue: bool) -> Iterator[Outage]:
-    """Yield the failures of a log."""
+def _rows(path: Path) -> Iterator[LoggedFailure]:
+    """Yield the rows of a log."""
 
     def choose(heads: list[str]) -> Sequence[str]:
         if lacking := [name for name in COLUMNS if name not in heads]:
@@ -254,9 +324,5 @@ def _logged(path: Path, machine: Machine, requeue: bool) -> Iterator[Outage]:
             node, begin, end = (int(value or "") for value in values)
         except ValueError:
             given = ", ".join(f"{name}={shown(value)}" for name, value in zip(COLUMNS, values, strict=True))
-            raise ValueError(f"{where}: expected whole numbers, got {given}") from None
-        _check_nodes(where, (node,), machine)
-        try:
-            yield Outage(begin, end, (node,), announced=False, requeue=requeue)
-        except ValueError as error:
-            raise ValueError(f"{where}: {str(error).removeprefix('outage: ')}") from None
+            raise InputError(f"{where}: expected whole numbers, got {given}") from None
+        yield LoggedFailure(where, node, begin, end)

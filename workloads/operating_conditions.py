@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
 from ..base import InputError, time_text
-from .failures import with_failures
-from .power_caps import with_power_cap
+from .failures import FailureLog, names_log, with_failures
+from .power_caps import CapSteps, with_power_cap
 from .signals import Signal, wait_for_better_hours
 from .workload import Workload
 
@@ -80,10 +81,24 @@ class OperatingConditions:
         }
         return ", ".join(f"{name} {value}" for name, value in conditions.items() if value is not None)
 
+    @cached_property
+    def _cap(self) -> CapSteps:
+        """The steps of the cap, read at the first use."""
+        assert self.power_cap is not None
+        return CapSteps.read(self.power_cap)
+
+    @cached_property
+    def _failures(self) -> str | FailureLog:
+        """The law of the failures, or their log, read at the first use."""
+        assert self.failures is not None
+        law = isinstance(self.failures, str) and not names_log(self.failures)
+        return str(self.failures) if law else FailureLog.read(self.failures)
+
     def on(self, workload: Workload, seed: int = 0) -> Workload:
         """Return a workload under these conditions: with failing nodes, a cap, and jobs that wait for better hours.
 
-        Each adds its note to ``provenance``. The cap comes first, as it needs the machine's own nodes.
+        Each adds its note to ``provenance``. The cap comes first, as it needs the machine's own nodes. Files are read
+        once, however many workloads follow.
 
         Parameters
         ----------
@@ -100,9 +115,9 @@ class OperatingConditions:
             If a file cannot be read.
         """
         if self.power_cap is not None:
-            workload = with_power_cap(workload, self.power_cap)
+            workload = with_power_cap(workload, self._cap)
         if self.failures is not None:
-            workload = with_failures(workload, self.failures, seed)
+            workload = with_failures(workload, self._failures, seed)
         if self.grid is not None:
             self.grid.check_covers(workload)
             if self.may_wait is not None:

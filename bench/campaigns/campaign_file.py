@@ -24,6 +24,8 @@ from .versions import canonical_dispatcher, canonical_predictor
 
 def _seeds(value: Any) -> Any:
     """Return the seeds 0 to N - 1 for a number of them, and those of a range such as ``20-29``."""
+    if value == []:
+        raise ValueError("expected at least one seed, got an empty list")
     if isinstance(value, str):
         seeds = seed_range(value)
         if seeds is None:

@@ -27,6 +27,8 @@ def change(ratio: float) -> str:
     """Return a ratio in words: ``31% less``, ``4.2% more``, ``2.5 times as much``."""
     if math.isnan(ratio):
         return "not comparable"
+    if ratio >= 1000:  # Of two samples, an interval may be without bound in practice.
+        return "over 1,000 times as much"
     if ratio >= 2:
         return f"{ratio:.1f} times as much"
     share = abs(ratio - 1)
@@ -106,13 +108,30 @@ def verdict(
     by_workload = {str(name): part for name, part in runs.groupby("workload", sort=False)}
     if len(by_workload) == 1:
         return _of_one(runs, base, show, days)
-    best = [(_means(part).index[0], part) for part in by_workload.values()]
-    names = pd.Series([name for name, _ in best]).value_counts()
+    return _of_several(by_workload, base, days)
+
+
+def _of_several(
+    by_workload: Mapping[str, pd.DataFrame],
+    base: str,
+    days: Mapping[tuple[str, str, int], Mapping[str, Daily]] | None,
+) -> str:
+    """Return the contender that is most often the best. Workloads on which all are equal have none."""
+    means = {name: _means(part) for name, part in by_workload.items()}
+    idle = [name for name, each in means.items() if each.max() == 0]
+    equal = [name for name, each in means.items() if name not in idle and len(each) > 1 and each.min() == each.max()]
+    best = {name: str(each.index[0]) for name, each in means.items() if name not in idle and name not in equal}
+    beside = f"; all wait equally long on {len(equal)}" if equal else ""
+    beside += f"; no job waits on {len(idle)}" if idle else ""
+    total = count(len(by_workload), "workload")
+    if not best:
+        return f"No contender is better on any of {total}{beside}."
+    names = pd.Series(list(best.values())).value_counts()
     first = str(names.index[0])
-    text = f"{first} has the least mean wait on {names.iloc[0]} of {count(len(by_workload), 'workload')}"
-    others = [part for part in by_workload.values() if {first, base} <= set(part["contender"])]
+    text = f"{first} has the least mean wait on {names.iloc[0]} of {total}"
+    others = [part for name in best if {first, base} <= set((part := by_workload[name])["contender"])]
     if first == base or not others:
-        return f"{text}."
+        return f"{text}{beside}."
     rows = [_row(part, base, first, days) for part in others]
     verdicts = [row["verdict"] for row in rows]
     told = ", ".join(
@@ -120,8 +139,8 @@ def verdict(
     )
     ratios = [row["ratio"] for row in rows if not math.isnan(row["ratio"])]
     if not ratios:
-        return f"{text}; {told}."
-    return f"{text}: {span_text(min(ratios), max(ratios))} than {base} on those that both have; {told}."
+        return f"{text}; {told}{beside}."
+    return f"{text}: {span_text(min(ratios), max(ratios))} than {base} on those that both have; {told}{beside}."
 
 
 def _of_one(

@@ -223,18 +223,19 @@ def _print(made: list[KeptForecast], without: Mapping[str, str], calibration: Ca
         "without": [*without.items()],
         "calibration": {"calibrated": calibration.pooled is not None, "past": calibration.count, "by": basis},
     }
-    finish(_answer(made, without), fields, *([shown] if made else []), *more)
+    finish(_answer(made, without, calibrated=calibration.pooled is not None), fields, *([shown] if made else []), *more)
 
 
-def _answer(made: list[KeptForecast], without: Mapping[str, str]) -> str:
-    """Return the first start of the jobs, against Slurm's own forecast."""
+def _answer(made: list[KeptForecast], without: Mapping[str, str], *, calibrated: bool) -> str:
+    """Return the first start of the jobs, against Slurm's own forecast. Only calibrated intervals have a number."""
     if not made and len(without) == 1:
         return f"Job {next(iter(without))} has no forecast: {next(iter(without.values()))}."
     if not made:
         return f"No job waits that can be planned; {len(without):,} wait for something else."
     each = min(made, key=lambda each: each.median)
     low, median, high = (time(max(0.0, moment - each.made)) for moment in (each.low, each.median, each.high))
-    text = f"Job {each.job} starts in about {median} (80% interval {low} to {high})"
+    interval = "80% interval" if calibrated else "interval, not calibrated,"
+    text = f"Job {each.job} starts in about {median} ({interval} {low} to {high})"
     text += "" if each.slurm is None else f", where Slurm says {time(max(0, each.slurm - each.made))}"
     if len(made) == 1 and not without:
         return f"{text}."

@@ -58,7 +58,7 @@ def test_one_value_and_a_list_of_it_are_the_same(tmp_path):
         ("", "slice = [90, 95]\n", 6, "workload 1 slice: expected at least one job of it, got none"),
         ("", "lenient = true\n", 6, "workload 1 lenient: it says how to read a trace, and lublin:jobs=20 is generated"),
         ("", 'default_walltime = "long"\n', 6, "workload 1 default_walltime: "),
-        ("", 'warm_up = "20 jobs"\n', 6, "workload 1, lublin:jobs=20: warm-up 20 jobs, cool-down none: expected jobs"),
+        ("", 'warm_up = "20 jobs"\n', 6, "workload 1, lublin:jobs=20: warm-up 20 jobs: no job of 20 is left"),
         ('cool_down = "100%"\n', "", 1, "workload 1, lublin:jobs=20: warm-up none, cool-down 100%: expected jobs"),
         (
             "",
@@ -76,7 +76,7 @@ def test_one_value_and_a_list_of_it_are_the_same(tmp_path):
         ("", '[[workload]]\nsource = "lublin:jobs=20"\n', 7, "workload 2: 'lublin:jobs=20' is given twice"),
         ("", '[[workload]]\nsource = "lublin:jobz=20"\n', 7, "workload 2: workload lublin: unknown option 'jobz'"),
         ("seeds = 0\n", "", 1, "seeds: expected 1 to 100000 seeds, or a list of seeds, got 0"),
-        ("seeds = []\n", "", 1, "seeds: "),
+        ("seeds = []\n", "", 1, "seeds: expected at least one seed, got an empty list"),
         ("seeds = [1, 1]\n", "", 1, "seeds: 1 is given twice"),
         ("jitter = -1\n", "", 1, "jitter"),
         ('jitter = "soon"\n', "", 1, "expected a time such as 90s"),

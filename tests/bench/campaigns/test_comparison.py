@@ -211,7 +211,7 @@ def test_prints_nothing(workload, capfd):
         ({"seeds": 0}, "seeds must be a whole number >= 1, got 0"),
         ({"seeds": "9-3"}, "got '9-3', whose last seed is before its first"),
         ({"seeds": [1, 1]}, "distinct seeds"),
-        ({"warm_up": "95%", "cool_down": "10%"}, "expected jobs in between, got none of 80"),
+        ({"warm_up": "95%", "cool_down": "10%"}, "no job of 80 is left between"),
         ({"warm_up": "soon"}, "warm_up: expected a share of the jobs such as 5%"),
         ({"jitter": -1}, "compare: jitter, seconds, must be a whole number >= 0, got -1"),
         ({"jitter": 1.5}, "compare: jitter, seconds, must be a whole number >= 0, got 1.5"),

@@ -64,6 +64,16 @@ def test_a_workload_to_check_is_that_of_the_run(workload):
     assert OperatingConditions().on(workload) is workload
 
 
+def test_files_are_read_once(tmp_path, workload):
+    (tmp_path / "cap.csv").write_text("time,watts\n" + "".join(f"{3600 * hour},1000\n" for hour in HOURS.tolist()))
+    (tmp_path / "log.csv").write_text("node,begin,end\n0,3000,4000\n")
+    conditions = OperatingConditions(tmp_path / "log.csv", None, None, tmp_path / "cap.csv")
+    first = conditions.on(workload)
+    (tmp_path / "cap.csv").unlink()
+    (tmp_path / "log.csv").unlink()
+    assert conditions.on(workload, 1).digest() == first.digest()
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -303,7 +303,7 @@ def test_a_warm_up_shows_in_the_metrics_of_jobs(saved):
     jobs = Result.load(saved / "sjf_walltime_seed1").jobs.iloc[15:120]
     row = made.runs[(made.runs["contender"] == "sjf") & (made.runs["seed"] == 1)].iloc[0]
     assert row["wait_mean"] == pytest.approx(jobs["wait"].mean())
-    with pytest.raises(InputError, match=r"warm-up 99%, cool-down 50%: expected jobs in between, got none of 150"):
+    with pytest.raises(InputError, match=r"warm-up 99%, cool-down 50%: no job of 150 is left between"):
         study(runs_of(saved), warm_up=Cut.parse("99%"), cool_down=Cut.parse("50%"))
 
 

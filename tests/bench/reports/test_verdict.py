@@ -121,6 +121,31 @@ def test_several_workloads_are_one_sentence():
 
 
 @pytest.mark.parametrize(
+    ("rivals", "text"),
+    [
+        (([0, 0], [0, 0]), "No contender is better on any of 2 workloads; no job waits on 2."),
+        (
+            ([200, 0], [200, 0]),
+            "No contender is better on any of 2 workloads; all wait equally long on 1; no job waits on 1.",
+        ),
+        (
+            ([200, 200], [200, 100]),
+            "lxf has the least mean wait on 1 of 2 workloads: 50% to 50% less than easy on those that both have; "
+            "not decided on 1; all wait equally long on 1.",
+        ),
+        (([0, 100], [0, 200]), "easy has the least mean wait on 1 of 2 workloads; no job waits on 1."),
+    ],
+)
+def test_equal_workloads_have_no_best(rivals, text):
+    easy, lxf = rivals
+    found = [
+        runs(easy=[a], lxf=[b]).assign(workload=str(number))
+        for number, (a, b) in enumerate(zip(easy, lxf, strict=True))
+    ]
+    assert verdict(pd.concat(found)) == text
+
+
+@pytest.mark.parametrize(
     ("names", "base"),
     [
         (["fcfs", "easy"], "easy"),

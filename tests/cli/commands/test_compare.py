@@ -135,7 +135,7 @@ def test_a_trace_that_is_too_short_to_resample_says_so(invoke):
         (("--seeds", "9-3"), "the last not before the first, got '9-3'"),
         (("--seeds", "many"), "a range such as 20-29, got 'many'"),
         (("--warm-up", "soon"), "expected a share of the jobs such as 5%"),
-        (("--warm-up", "100%"), "expected jobs in between"),
+        (("--warm-up", "100%"), "is left between"),
     ],
 )
 def test_bad_samples_are_refused(invoke, args, message):

@@ -86,7 +86,7 @@ def test_bad_options(invoke, saved, options, message):
     ("options", "message"),
     [
         (("--window", "900 d:901 d"), "window 77760000 s:77846400 s: expected a stretch that begins by the last subm"),
-        (("--warm-up", "900 d"), "warm-up 77760000 s, cool-down none: expected jobs in between, got none of 40"),
+        (("--warm-up", "900 d"), "warm-up 900d: no job of 40 is left between"),
     ],
 )
 def test_nothing_is_left(invoke, saved, options, message):
