@@ -59,6 +59,7 @@ def read_cards(folder: Path) -> tuple[list[Card], list[str]]:
 
 def ranked(cards: Iterable[Card]) -> list[tuple[int | None, Card]]:
     """Return cards with their ranks, the best first. Equal scores have one rank, and cards without a score none."""
+    cards = list(cards)
     scored = sorted(
         (card for card in cards if card["scores"][METRICS[0]] is not None),
         key=lambda card: (card["scores"][METRICS[0]], card["name"]),

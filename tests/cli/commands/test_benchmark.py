@@ -68,6 +68,17 @@ def test_a_file_of_ten_lines_gets_its_row_and_a_wrong_one_is_told(run, tmp_path)
     assert "| mine | walltime | 1 |" in (tmp_path / "benchmark-results" / "leaderboard.md").read_text()
 
 
+def test_an_entry_that_fails_has_its_row_without_a_rank(run, tmp_path):
+    (tmp_path / "bad.py").write_text(
+        "class Bad:\n    def dispatch(self, state):\n        raise ValueError('no plan')\n"
+    )
+    code, out, err = run("benchmark", "quick", "--dispatcher", "bad.py", "--workers", "1")
+    assert code == 1
+    assert out.splitlines()[-1] == "bad has no score in quick 1: it failed on a task."
+    assert "dispatch raised ValueError: no plan" in err.splitlines()[-1]
+    assert "Traceback" not in err
+
+
 @pytest.mark.nightly
 def test_scores_are_the_same_in_another_environment(run, tmp_path):
     common = ("benchmark", "quick", "--dispatcher", "mine.py", "--predictor", "last2")
