@@ -154,7 +154,6 @@ def _scored(base: Comparison, own: Comparison) -> dict[str, Any]:
     for metric in METRICS:
         row = conclusions(runs, "baseline", metric, days).iloc[0]
         metrics[metric] = {name: _kept(row[name]) for name in _NUMBERS} | {name: str(row[name]) for name in _TEXTS}
-        metrics[metric] |= {"tested": bool(row["tested"])}
     return {"jobs": int(own.runs["jobs"].sum()), "metrics": metrics}
 
 

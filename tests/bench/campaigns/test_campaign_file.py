@@ -59,7 +59,7 @@ def test_one_value_and_a_list_of_it_are_the_same(tmp_path):
         ("", "lenient = true\n", 6, "workload 1 lenient: it says how to read a trace, and lublin:jobs=20 is generated"),
         ("", 'default_walltime = "long"\n', 6, "workload 1 default_walltime: "),
         ("", 'warm_up = "20 jobs"\n', 6, "workload 1, lublin:jobs=20: warm-up 20 jobs: no job of 20 is left"),
-        ('cool_down = "100%"\n', "", 1, "workload 1, lublin:jobs=20: warm-up none, cool-down 100%: expected jobs"),
+        ('cool_down = "100%"\n', "", 1, "workload 1, lublin:jobs=20: cool-down 100%: no job of 20 is left"),
         (
             "",
             'warm_up = "20"\n',

@@ -74,7 +74,7 @@ def test_an_entry_that_fails_has_its_row_without_a_rank(run, tmp_path):
     )
     code, out, err = run("benchmark", "quick", "--dispatcher", "bad.py", "--workers", "1")
     assert code == 1
-    assert out.splitlines()[-1] == "bad has no score in quick 1: it failed on a task."
+    assert out.splitlines()[-1] == "bad has no score in quick 99: it failed on a task."
     assert "dispatch raised ValueError: no plan" in err.splitlines()[-1]
     assert "Traceback" not in err
 

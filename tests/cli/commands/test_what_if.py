@@ -189,8 +189,8 @@ def test_a_scenario_changes_the_site(files, scenario, starts):
     assert found["slurm"]["wait"] == found["recorded"]["wait"]
     started = [start - submit for start, submit in zip(starts, (0, 1, 2), strict=True) if start is not None]
     if started:
-        assert found[scenario]["wait"] == pytest.approx(sum(started) / len(started), abs=2)
-    assert found[scenario]["unstarted"] == 3 - len(started)
+        assert found[" ".join(scenario.split())]["wait"] == pytest.approx(sum(started) / len(started), abs=2)
+    assert found[" ".join(scenario.split())]["unstarted"] == 3 - len(started)
 
 
 def test_running_jobs_keep_nodes_beyond_a_new_limit(files, tmp_path):
