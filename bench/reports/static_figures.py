@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...simulation.plots.axes import draw_ratios
 from ...simulation.plots.style import (
     CLASS_STYLE,
@@ -62,9 +60,8 @@ def _labelled(axes: Axes, figure: Figure) -> None:
     axes.set_xlabel(figure.x_label)
     axes.set_ylabel(figure.y_label)
     if figure.log_x:
-        values = figure.data[figure.x].to_numpy(dtype=float)
         axes.set_xscale("log")
-        logarithmic_numbers(axes.xaxis, np.nanmin(values), np.nanmax(values))
+        logarithmic_numbers(axes.xaxis, *axes.get_xlim())  # with the ends of intervals
 
 
 def _legend(canvas: Canvas, handles: list[Any], names: list[str]) -> None:
