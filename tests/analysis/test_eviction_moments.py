@@ -43,6 +43,7 @@ def test_what_cannot_be_taken_is_named():
         scenario_at(sizeless, 5)
 
 
+@pytest.mark.nightly
 def test_the_front_is_the_plans_of_each_number_of_nodes():
     scenario = scenario_of(generate("theta-scenario", jobs=12, seed=2))
     found = eviction_front(scenario, 800, 600, 60)

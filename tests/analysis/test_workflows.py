@@ -80,6 +80,7 @@ def test_tables_have_every_class_and_what_is_best():
     assert (classes["mse"] < classes["left_out_mse"]).all()
 
 
+@pytest.mark.nightly
 def test_pictures():
     found = analyze(runs(unfit=[0.0, 0.0], zero=np.zeros(5), **{"_$x$ \u732b": 5.0 + np.arange(9.0)}))
     shown = {kind: picture(found, "bytes", "s", kind) for kind in KINDS}

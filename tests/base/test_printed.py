@@ -23,6 +23,7 @@ def test_nothing_that_a_terminal_obeys(text, shown):
     assert str(InputError(text)) == shown
 
 
+@pytest.mark.nightly
 @given(st.text(max_size=2000), st.integers(20, 400))
 def test_it_is_bounded_and_printable(text, most):
     shown = plain(text, most)

@@ -270,6 +270,7 @@ def test_a_signal_at_the_start_is_one_line(start, delay):
     assert sum(map(bool, err.splitlines())) <= 1  # Maybe after the end of a line that was begun.
 
 
+@pytest.mark.nightly
 def test_broken_pipe_is_silent(start):
     read, write = os.pipe()
     os.close(read)

@@ -189,6 +189,7 @@ def test_a_policy_that_fails(policy):
     assert re.search("got (ValueError: wrong|KeyError: .column.)$", str(e.value))
 
 
+@pytest.mark.nightly
 def test_a_choice_of_dispatchers():
     for choice, dispatcher in enumerate(("fcfs", "easy-sjbf")):
         spec = {"id": "PolicySelect-v0", "policies": "fcfs+easy-sjbf", "visible": 4}

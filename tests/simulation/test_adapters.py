@@ -50,6 +50,7 @@ def ours(folder, dispatcher, predictor):
     return {row.id: (row.start, row.end, row.placement.tolist()) for row in jobs.itertuples()}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("dispatcher", "predictor"),
     [

@@ -15,6 +15,7 @@ from hpcdispatch.testing import assert_same_records, cluster
 OLD = Path(__file__).with_name("result_0_1_0")
 
 
+@pytest.mark.nightly
 def test_a_result_of_0_1_0_is_read(tmp_path):
     result = Result.load(OLD)
     assert result.manifest["schema"] == SCHEMA

@@ -101,6 +101,7 @@ def machine():
     return Machine(("gpu",), [[gpus] for gpus in GPUS], equivalence={"gpu": 1}).partitioned(CLUSTERS)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "key"),
     [

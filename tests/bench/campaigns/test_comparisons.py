@@ -48,6 +48,7 @@ def test_one_plot_has_the_ratios_of_all(comparisons):
     mpl.pyplot.close(axes.figure)
 
 
+@pytest.mark.nightly
 def test_one_report_has_all_workloads(comparisons, tmp_path):
     text = comparisons.report(tmp_path / "report.html").read_text()
     assert all(name in text for name in LOADS)

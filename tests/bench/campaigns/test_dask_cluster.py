@@ -273,6 +273,7 @@ def test_a_queue_is_asked_for_workers_without_dashboards(tmp_path):
     assert done.stdout.split()[-1] == "127.0.0.1"
 
 
+@pytest.mark.nightly
 @with_queues
 def test_a_queue_that_takes_no_job_is_named_with_its_answer(tmp_path):
     code = (

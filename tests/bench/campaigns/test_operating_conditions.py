@@ -125,6 +125,7 @@ def test_a_cell_is_known_by_its_conditions(folder):
     assert keys(planned(folder, *lines[1:], lines[0])) != seen[4]
 
 
+@pytest.mark.nightly
 def test_a_campaign_measures_and_reports_them(folder):
     lines = ('signal = "grid.csv"', 'may_wait = "1h"', 'power_cap = "cap.csv"', 'failures = "log.csv"')
     plan, store = planned(folder, *lines), Store(folder / "store")

@@ -223,6 +223,7 @@ def test_a_page_of_few_runs_has_no_empty_parts(saved, undrawn, tmp_path, kept, t
     assert "Wilcoxon" not in text
 
 
+@pytest.mark.nightly
 def test_samples_are_recognized_in_saved_results(tmp_path):
     drawn = [("drawn", generate(SPEC, seed=seed), seed) for seed in range(3)]
     trace = replace(generate("lublin:jobs=200,processors=16,load=0.25", seed=9), provenance=Provenance("mine"))

@@ -121,6 +121,7 @@ class Watched(FCFS):
         return super().dispatch(state)
 
 
+@pytest.mark.nightly
 def test_with_every_dispatcher(registered):
     workload = cluster(16)
     asked, rows = [], []

@@ -16,6 +16,7 @@ def _same_worth(monkeypatch):
     monkeypatch.setattr(compiled_events, "WORTH", compiled_events.WORTH)
 
 
+@pytest.mark.nightly
 def test_each_metric_has_its_table():
     small = ["--loads", "0.8", "--jobs", "100", "--samples", "20", "--trials", "10", "--controls", "1", "--traces", "1"]
     found = CliRunner().invoke(coverage.main, small)

@@ -6,6 +6,7 @@ import pytest
 from hpcdispatch.bench.studies.intervals import mean_interval, ratio_of_means
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("count", [3, 5, 20])
 def test_the_mean_is_in_its_interval_in_95_of_100_cases(count):
     rng = np.random.default_rng(count)

@@ -68,6 +68,7 @@ def test_a_file_of_ten_lines_gets_its_row_and_a_wrong_one_is_told(run, tmp_path)
     assert "| mine | walltime | 1 |" in (tmp_path / "benchmark-results" / "leaderboard.md").read_text()
 
 
+@pytest.mark.nightly
 def test_an_entry_that_fails_has_its_row_without_a_rank(run, tmp_path):
     (tmp_path / "bad.py").write_text(
         "class Bad:\n    def dispatch(self, state):\n        raise ValueError('no plan')\n"

@@ -161,6 +161,7 @@ def test_default_without_a_trace(invoke):
     assert "30 jobs, 10 samples, seeds 0 to 9" in found.stdout
 
 
+@pytest.mark.nightly
 def test_users_react_beside_the_replay(invoke, tmp_path):
     """Both comparisons are printed, and the answer says where the verdicts differ."""
     path = tmp_path / "t.swf"

@@ -155,6 +155,7 @@ def test_nothing_but_damaged_results(invoke, changed):
     assert not (changed / "report.html").exists()
 
 
+@pytest.mark.nightly
 def test_other_commands_do_without_the_libraries_of_the_report():
     code = (
         "import sys, hpcdispatch.cli.commands.compare, hpcdispatch.cli.commands.report; "

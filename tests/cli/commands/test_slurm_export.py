@@ -190,6 +190,7 @@ def test_groups_that_the_model_misses_get_no_advice(invoke, site):
     assert "No advice for" in invoke(*given).stdout
 
 
+@pytest.mark.nightly
 def test_a_running_maintenance_ends(invoke, site, tmp_path):
     kept = ("--kept", tmp_path / "kept.jsonl", "--draws", 4)
     found = invoke("slurm", "forecast", "--site", site, *kept, "--json")

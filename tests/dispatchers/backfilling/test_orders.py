@@ -140,6 +140,7 @@ COMBINED = [("submission", backfill, depth) for backfill in ("ljf", "shortest", 
 COMBINED += [("sjf", "ljf", 2), ("lxf", "f2", 3), ("priority", "order", 4), ("submission", "order", 2)]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("order", "backfill", "depth"), [*((order, "order", 1) for order in KEYS if order != "submission"), *COMBINED]
 )

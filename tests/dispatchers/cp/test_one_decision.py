@@ -89,6 +89,7 @@ SHORTENED = OneDecision(
 )
 
 
+@pytest.mark.nightly
 def test_a_list_schedule_past_the_horizon_is_not_optimal():
     model = paper_model(SHORTENED, "pcp", 1)
     assert model.least_cost() == pytest.approx(9.2)

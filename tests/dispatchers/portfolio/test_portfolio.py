@@ -185,6 +185,7 @@ def test_what_would_let_a_job_wait_longer_than_under_easy_is_held(seed):
     assert held.jobs["wait"].max() < free.jobs["wait"].max()
 
 
+@pytest.mark.nightly
 def test_the_default_candidates_are_guarded_and_others_only_if_asked():
     workload = generate("lublin:jobs=400,processors=32,load=1.0", seed=1)
     found = simulate(workload, "portfolio")

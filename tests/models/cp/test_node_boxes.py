@@ -55,6 +55,7 @@ def overloaded(problem, starts, counts):
     return False
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("count", [25, pytest.param(2000, marks=pytest.mark.nightly)])
 def test_the_best_boxes_are_the_best_schedule(count):
     for seed in range(count):

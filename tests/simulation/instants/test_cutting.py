@@ -200,6 +200,7 @@ def test_they_learn_the_same_of_what_chose_another_shape():
     assert any(nodes != requests[id_] for id_, _, _, nodes, _ in learned(workload, 10**6 - 1, "sa:over=easy"))
 
 
+@pytest.mark.nightly
 def test_slurm_needs_what_it_had_in_memory():
     workload = cluster(40)
     slurm = SLURM.replace("CalcPeriod=1,", "CalcPeriod=10,")  # each second takes long

@@ -206,6 +206,7 @@ def test_types_that_are_out_of_use_are_no_warning(tmp_path, recwarn):
 LONG = "x" * 10_000
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("column", "how"),
     [

@@ -203,6 +203,7 @@ def test_the_theta_like_workload_is_what_it_says():
     assert workload == theta_like(500, seed=2)
 
 
+@pytest.mark.nightly
 def test_a_failing_child_is_told_in_one_line():
     with pytest.raises(RuntimeError, match=r"engine.engine_process nothing 1: exit code 1: KeyError: 'nothing'"):
         run_module("engine.engine_process", "nothing", "1")

@@ -33,6 +33,7 @@ def test_a_response_has_every_deadline():
     assert found.best == sorted(found.best, reverse=True)
 
 
+@pytest.mark.nightly
 def test_a_search_that_was_ended_says_so():
     assert not respond(scenario(12, 1), 1024, limit=10).complete
 

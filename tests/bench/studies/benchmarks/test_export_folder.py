@@ -1,10 +1,12 @@
 """The export folder that the study of the first answer writes."""
 
+import pytest
 from click.testing import CliRunner
 
 from hpcdispatch.bench.studies.benchmarks.export_folder import main
 
 
+@pytest.mark.nightly
 def test_a_small_export_is_answered(tmp_path):
     done = CliRunner().invoke(main, ["--small", "--keep", str(tmp_path / "site")])
     assert done.exit_code == 0, done.output

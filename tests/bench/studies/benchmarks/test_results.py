@@ -31,6 +31,7 @@ def table(done):
     return {row[1]: dict(zip(lines[0], row, strict=True)) for row in lines[2:]}
 
 
+@pytest.mark.nightly
 def test_it_shows_each_whole_trace_against_the_first_dispatcher(folder):
     shown = table(call(folder))
     expected = {name: simulate(read(folder / "small.swf"), name).summary() for name in NAMES}
@@ -56,6 +57,7 @@ def test_what_is_kept_is_not_run_again(folder):
     assert {key: store.path(key).stat().st_mtime_ns for key in store.finished()} == written
 
 
+@pytest.mark.nightly
 def test_failed_runs_are_told_and_not_kept(folder, monkeypatch):
     def fails(self, state):
         raise RuntimeError("no plan today")

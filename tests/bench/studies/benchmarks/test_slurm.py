@@ -186,6 +186,7 @@ def test_decisions_about_qos_features_gpu_types_and_arrays_are_made_alike(record
     } == {}
 
 
+@pytest.mark.nightly
 def test_a_site_with_preemption_by_qos_licences_and_expressions_is_met():
     # Recorded once the rules were written. None was chosen on it.
     folder = Path(__file__).parent / "recorded" / "site-c"

@@ -19,6 +19,7 @@ def trace(tmp_path):
     return path
 
 
+@pytest.mark.nightly
 def test_a_table_a_trace(trace):
     options = ["--patience", "0.5", "--patience", "inf", "--seeds", "2", "--baseline", "easy", "--baseline", "lxf"]
     done = CliRunner().invoke(main, [f"{trace}:20:100", SPEC, *options])

@@ -80,6 +80,7 @@ def starts_of(jobs, key, backfill):
     return starts
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("backfill", [False, True])
 @pytest.mark.parametrize("order", ORDERS)
 def test_every_start_is_that_of_another_simulator(order, backfill):

@@ -30,6 +30,7 @@ def test_lists_all_with_status_and_last_result(invoke, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.nightly
 def test_makes_one_and_keeps_it(invoke, tmp_path):
     out = tmp_path / "results"
     found = invoke("reproduce", "cp2019/fig1", "--out", out, columns=160)

@@ -160,6 +160,7 @@ def test_each_control_runs_the_study_anew(tmp_path):
     assert (trials.needs("it is better"), trials.needs("it runs")) == (True, False)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["icpp2019/table1", "ijhpca2019/fig3"])
 def test_a_broken_system_fails(tmp_path, name):
     means = StudySettings("smoke", tmp_path)

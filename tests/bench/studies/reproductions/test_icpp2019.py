@@ -78,6 +78,7 @@ def test_a_small_job_that_runs_on_counts_up_to_the_end():
     assert found[USE] == pytest.approx(100 * (2 * 30 + 2 * 10) / (4 * 30))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("contender", [Contender(HPC), Contender(TOPT, "easy"), Contender(NEURO, speculative=True)])
 def test_without_small_jobs_it_is_the_utilization_of_the_summary(contender):
     result = simulate(runs.jobs(8, processors="beta")(3), contender.dispatcher, overrun="kill")
@@ -299,6 +300,7 @@ def test_closeness_follows_from_table_1_and_does_not_count():
 # How it is drawn.
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("log_x", [False, True])
 def test_lines_are_drawn_with_and_without_intervals(tmp_path, log_x):
     nan = float("nan")

@@ -235,6 +235,7 @@ def test_more_estimates_fall_short_than_the_paper_has_drawn(means):
     assert [claim.counts for claim in outcome.claims] == [True, False, False]  # what fails counts
 
 
+@pytest.mark.nightly
 def test_sorting_follows_its_complexity(means, tmp_path):
     outcome = find("ijhpca2019/fig3").run(means)
     assert [claim.holds for claim in outcome.claims] == [True, True]

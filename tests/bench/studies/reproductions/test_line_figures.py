@@ -17,6 +17,7 @@ NAMES = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("names", NAMES.values(), ids=list(NAMES))
 def test_the_legend_stays_within_the_picture(names):
     rows = [

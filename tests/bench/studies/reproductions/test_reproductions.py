@@ -77,6 +77,7 @@ def test_a_paper_with_a_module_of_its_own_is_built(monkeypatch):
 # What they find.
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", FIGURES)
 def test_says_what_was_simulated_and_that_it_is_not_the_paper_s(made, name):
     notes = " ".join(made[name].notes)

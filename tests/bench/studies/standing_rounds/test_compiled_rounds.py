@@ -38,6 +38,7 @@ def crowds(draw):
     return Workload(tuple(jobs), Machine.pool(8))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "name", ["classic-hpc", "neuroscience:history=2", "toptimal:n=9", "atoptimal:n=5,rate=0.5", ""]
 )

@@ -13,6 +13,7 @@ from hpcdispatch.simulation.metrics import job_metrics  # noqa: E402
 from hpcdispatch.workloads import generate  # noqa: E402
 
 
+@pytest.mark.nightly
 def test_rewards_are_shares_of_the_bounded_slowdown_under_easy(monkeypatch):
     monkeypatch.setattr(train, "EPISODE", 100)
     workload = generate("lublin:jobs=300,processors=64,load=1.1", seed=4)

@@ -1,6 +1,7 @@
 """The study of where CP-SAT pays: its control, that it sees what differs, and its constraint."""
 
 import numpy as np
+import pytest
 from click.testing import CliRunner
 
 from hpcdispatch.bench.studies.benchmarks.cp.solver_gain import (
@@ -38,6 +39,7 @@ def test_a_case_without_a_solver_keeps_its_other_options():
     assert (options.blocked, options.solver, options.iterations) == (5, "none", 0)
 
 
+@pytest.mark.nightly
 def test_power_by_the_hour_is_kept():
     case = next(case for case in CASES if "power by the hour" in case.label)
     rule = case.made().constraints[0]

@@ -77,6 +77,7 @@ def predicted(workload):
     return np.array(found)
 
 
+@pytest.mark.nightly
 def test_the_heuristic_learns_from_the_habits(workloads):
     found = [predicted(workload) for workload in workloads[:2]]
     ratio = np.concatenate([w.columns.runtime / p for w, p in zip(workloads, found, strict=False)])
