@@ -59,6 +59,18 @@ class Number(click.FloatRange):
         return number
 
 
+class Seconds(Number):
+    """A number of seconds, or a duration such as ``5m``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the seconds."""
+        try:
+            float(value)
+        except ValueError:
+            value = Duration().convert(value, param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class Whole(click.IntRange):
     """A whole number in a range, of at most 2^53: what floats and the compiled code hold exactly."""
 

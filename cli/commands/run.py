@@ -23,7 +23,7 @@ from ...workloads.sources import Source
 from ..app import OUTPUT, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
 from ..completion import part_names, workload_names
-from ..durations import Number
+from ..durations import Seconds
 from ..interrupts import Interrupts
 from ..output import finish, summary_shown, time
 from ..parameters import argument, option
@@ -101,9 +101,9 @@ def command(
     budget_seconds: Annotated[
         float | None,
         option(
-            "End it after so many seconds; it then runs in a process of its own, as with a plug-in.",
+            "End it after so long, in seconds or as 5m; it then runs in a process of its own, as with a plug-in.",
             "S",
-            Number(min=0, min_open=True, max=LONGEST),
+            Seconds(min=0, min_open=True, max=LONGEST),
         ),
     ],
     conditions: ConditionOptions,
