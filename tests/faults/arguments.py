@@ -120,8 +120,11 @@ def give_up(*_):
     raise TimeoutError(f"no end within {MOST_SECONDS} s of a processor")
 
 
-def finding(words, folder):
-    """Run a command in a folder; return what it did that it must not, empty if nothing."""
+def finding(words, folder, codes=(0, 1, 2)):
+    """Run a command in a folder; return what it did that it must not, empty if nothing.
+
+    It must end with one of `codes`.
+    """
     (folder / "kept").write_text("kept")
     for name, make in FILES.items():
         with suppress(OSError):
@@ -140,6 +143,7 @@ def finding(words, folder):
         assert raised is None or isinstance(raised, SystemExit), traceback.format_exception(raised)[-3:]
         lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith(NOTES)]
         assert done.exit_code == 0 or len(lines) <= 1, f"{len(lines)} lines: {lines[:3]}"
+        assert done.exit_code in codes, f"exit code {done.exit_code}"
         assert (folder / "kept").read_text() == "kept", "the target of a link is changed"
     except (AssertionError, TimeoutError, OSError) as error:
         return str(error)[:600] or type(error).__name__
