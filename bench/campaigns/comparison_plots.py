@@ -104,17 +104,22 @@ class ComparisonPlots(ResultPlots):
                 fontsize=8,
                 annotation_clip=False,
             )
-        values = rows[["ratio", "ratio_low", "ratio_high"]].to_numpy(dtype=float)
-        positive = np.append(values[np.isfinite(values) & (values > 0)], 1.0)
-        axes.set_xscale("log")
-        axes.set_xlim(positive.min() / 1.15, 1.15 * positive.max())
-        logarithmic_numbers(axes.xaxis, *axes.get_xlim())
+        _scale(axes, rows)
         return axes
 
     def _known(self, what: str, name: str) -> str:
         if name not in self._results:
             raise InputError(f"{what}: expected one of {'; '.join(self._results)}, got {shown(name)}")
         return name
+
+
+def _scale(axes: Axes, rows: pd.DataFrame) -> None:
+    """Make x a logarithmic axis that holds 1, all ratios and their lines."""
+    values = rows[["ratio", "ratio_low", "ratio_high"]].to_numpy(dtype=float)
+    positive = np.append(values[np.isfinite(values) & (values > 0)], 1.0)
+    axes.set_xscale("log")
+    axes.set_xlim(positive.min() / 1.15, 1.15 * positive.max())
+    logarithmic_numbers(axes.xaxis, *axes.get_xlim())
 
 
 def _lines(rows: pd.DataFrame, interval: bool) -> str:
@@ -178,11 +183,7 @@ class ComparisonsPlots:
         handles = self._marks(axes, rows, contenders)
         axes.axvline(1, color="#555555", linewidth=0.8, linestyle=(0, (4, 3)))
         axes.set_ylim(-0.6, len(contenders) - 0.4)
-        values = rows[["ratio", "ratio_low", "ratio_high"]].to_numpy(dtype=float)
-        positive = np.append(values[np.isfinite(values) & (values > 0)], 1.0)
-        axes.set_xscale("log")
-        axes.set_xlim(positive.min() / 1.15, 1.15 * positive.max())
-        logarithmic_numbers(axes.xaxis, *axes.get_xlim())
+        _scale(axes, rows)
         legend_above(axes, handles, list(self._contenders), len(contenders) - 0.4, least=1)
         places = range(len(contenders))
         axes.set_yticks(places, contenders[::-1], parse_math=False)
