@@ -153,8 +153,9 @@ def finding(words, folder, codes=(0, 1, 2)):
     return ""
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+def try_all(about, cases, prepare, calls=(), codes=(0, 1, 2)):
+    """Run what the command line asks for of the cases, after the calls that work. Print what is found."""
+    parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--only", default="", metavar="WORD")
     parser.add_argument("--every", type=int, default=1, metavar="N")
     given = parser.parse_args()
@@ -162,11 +163,11 @@ def main():
     findings = 0
     with tempfile.TemporaryDirectory() as name:
         prepare(Path(name))
-        for call in CALLS:
+        for call in calls:
             if given.only in call and (found := finding(call.split(), Path(name))):
                 print(f"{call}: {found}", flush=True)
         for words in chosen:
-            if found := finding(words, Path(name)):
+            if found := finding(words, Path(name), codes):
                 findings += 1
                 print(f"{' '.join(words)[:200]!r}: {found}", flush=True)
     print(f"{len(chosen):,} calls, {findings} findings")
@@ -174,4 +175,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try_all(__doc__, cases, prepare, CALLS)

@@ -4,17 +4,14 @@ A letter is missing in the name of a command, an option, a file, a dispatcher or
 with exit code 2 and one printable line.
 """
 
-# ruff: noqa: T201
-import argparse
 import re
 import shlex
 import shutil
-import tempfile
 from pathlib import Path
 
 from test_printed_commands import PAGES, blocks
 
-from faults.arguments import EXAMPLES, finding
+from faults.arguments import EXAMPLES, try_all
 
 #: Options with names of parts.
 PARTS = {"--dispatcher", "--dispatchers", "--predictor", "--predictors"}
@@ -36,11 +33,10 @@ def printed():
     return list(found)
 
 
-def without_a_letter(word, places=range(2, 99)):
-    """Yield a word without one of its letters."""
-    for place in places:
-        if place < len(word) and word[place].isalpha():
-            yield word[:place] + word[place + 1 :]
+def without_a_letter(word, place=2):
+    """Return a word without its first letter from a place on; as it is if there is none."""
+    letter = next((at for at in range(place, len(word)) if word[at].isalpha()), len(word))
+    return word[:letter] + word[letter + 1 :]
 
 
 def mistaken(words):
@@ -49,20 +45,21 @@ def mistaken(words):
     for place, word in enumerate(words):
         before = words[place - 1] if place else ""
         if place < depth and not word.startswith("-"):
-            wrong = next(without_a_letter(word), None)
+            wrong = without_a_letter(word)
         elif word.startswith("--"):
             name, equals, value = word.partition("=")
-            wrong = next(without_a_letter(name), "") + equals + value
+            wrong = without_a_letter(name) + equals + value
         elif (EXAMPLES.parent / word).is_file():
             path = Path(word)
             wrong = str(path.with_name(path.name[1:]))
         elif before in PARTS:
-            wrong = next(without_a_letter(word, range(1, len(re.split("[:,@]", word)[0]))), None)
+            name = re.split("[:,@]", word)[0]
+            wrong = without_a_letter(name, 1) + word[len(name) :]
         elif re.fullmatch(r"\d+[smhd]", word):
             wrong = word + "x"
         else:
-            wrong = None
-        if wrong and wrong != word:
+            wrong = word
+        if wrong != word:
             yield (*words[:place], wrong, *words[place + 1 :])
 
 
@@ -76,22 +73,5 @@ def prepare(folder):
     shutil.copytree(EXAMPLES, folder / "examples")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="", metavar="WORD")
-    parser.add_argument("--every", type=int, default=1, metavar="N")
-    given = parser.parse_args()
-    chosen = [words for words in cases(given.every) if given.only in " ".join(words)]
-    findings = 0
-    with tempfile.TemporaryDirectory() as name:
-        prepare(Path(name))
-        for words in chosen:
-            if found := finding(words, Path(name), codes=(2,)):
-                findings += 1
-                print(f"{shlex.join(words)}: {found}", flush=True)
-    print(f"{len(chosen):,} calls, {findings} findings")
-    raise SystemExit(bool(findings))
-
-
 if __name__ == "__main__":
-    main()
+    try_all(__doc__, cases, prepare, codes=(2,))

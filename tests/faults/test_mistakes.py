@@ -2,7 +2,8 @@
 
 import pytest
 
-from faults.mistakes import cases, finding, mistaken, prepare
+from faults.arguments import finding
+from faults.mistakes import cases, mistaken, prepare
 
 
 @pytest.fixture(scope="module")
