@@ -59,7 +59,7 @@ class Number(click.FloatRange):
         return number
 
 
-class Seconds(Number):
+class SecondsOrDuration(Number):
     """A number of seconds, or a duration such as ``5m``."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:

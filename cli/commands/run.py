@@ -23,7 +23,7 @@ from ...workloads.sources import Source
 from ..app import OUTPUT, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
 from ..completion import part_names, workload_names
-from ..durations import Seconds
+from ..durations import SecondsOrDuration
 from ..interrupts import Interrupts
 from ..output import finish, summary_shown, time
 from ..parameters import argument, option
@@ -103,7 +103,7 @@ def command(
         option(
             "End it after so long, in seconds or as 5m; it then runs in a process of its own, as with a plug-in.",
             "S",
-            Seconds(min=0, min_open=True, max=LONGEST),
+            SecondsOrDuration(min=0, min_open=True, max=LONGEST),
         ),
     ],
     conditions: ConditionOptions,

@@ -3,7 +3,7 @@
 import click
 import pytest
 
-from hpcdispatch.cli.durations import Duration, Number, Seconds, Whole
+from hpcdispatch.cli.durations import Duration, Number, SecondsOrDuration, Whole
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_is_read_as_seconds(text, seconds):
 
 @pytest.mark.parametrize(("text", "seconds"), [("0.5", 0.5), ("300", 300), ("5m", 300), ("1:30:00", 5400)])
 def test_seconds_are_a_number_or_a_duration(text, seconds):
-    assert Seconds(min=0).convert(text, None, None) == seconds
+    assert SecondsOrDuration(min=0).convert(text, None, None) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "m", "1e3", "-5m", "30m1h", "soon", "2-", "1:2:3:4", "1,5h", "inf"])
