@@ -16,7 +16,6 @@ from ..models.profiles.timeline import (
     NEVER,
     Asks,
     Timeline,
-    add_row,
     add_rows,
     earlier,
     earliest,
@@ -153,11 +152,12 @@ def open_line(
     if closed is not None:
         nothing = np.zeros((len(closed.begin), keys), dtype=np.int64)
         add_rows(line.memory, closed.times, closed.demand, nothing, closed.last, closed.node, closed.slots)
-        none = np.zeros(shape[1], dtype=np.int64)
-        for place, begin, end, missing in steps:
-            need = np.zeros(keys, dtype=np.int64)
-            need[place] = missing
-            add_row(line.memory, begin, end, begin, none, need, _NONE, _NONE)
+        place, begin, end, missing = np.array(steps, dtype=np.int64).reshape(-1, 4).T
+        need = np.zeros((len(steps), keys), dtype=np.int64)
+        need[np.arange(len(steps)), place] = missing
+        no_demand = np.zeros((len(steps), shape[1]), dtype=np.int64)
+        no_nodes = np.zeros(len(steps), dtype=np.int64)
+        add_rows(line.memory, np.stack((begin, end, begin)), no_demand, need, no_nodes, _NONE, _NONE)
     return line
 
 

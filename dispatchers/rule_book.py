@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from copy import copy
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -303,28 +304,17 @@ class RuleBook:
 
     def _ahead(self, now: int, until: int) -> ClosedRows:
         count = self.machine.nodes
-        closures = [closure for rule in self.closing for closure in rule.closures(count, now, until)]
-        times = [time for closure in closures for time in closure[1:3] if time > now]
+        times, rows = [], []
+        for rule in self.closing:
+            amounts_of = {}  # A rule closes the same amounts each time, of few sets of nodes.
+            for closure in rule.closures(count, now, until):
+                times += [time for time in (closure.begin, closure.end) if time > now]
+                if closure.nodes not in amounts_of:
+                    amounts_of[closure.nodes] = list(closed_amounts_of(closure, self.machine))
+                rows += [(closure.begin, closure.end, *each) for each in amounts_of[closure.nodes]]
         outage = self.machine.rules.next_outage(now)
         times += [] if outage is None else [outage]
-        rows = [
-            (closure.begin, closure.end, nodes, amounts)
-            for closure in closures
-            for nodes, amounts in closed_amounts_of(closure, self.machine)
-        ]
-        begins = sorted({closure.begin for closure in closures if closure.begin > now})
-        fall_free = np.full((len(begins), *self.machine.capacity.shape), NEVER)
-        partial = False
-        for left, begin in zip(fall_free, begins, strict=True):
-            closes = np.zeros(left.shape, dtype=np.bool_)
-            closed = np.zeros_like(left)
-            for first, last, nodes, amounts in rows:
-                if first <= begin < last:
-                    closed[nodes] += amounts
-                if first == begin:
-                    closes[nodes] |= np.array(amounts) > 0
-            left[closes] = np.maximum(self.machine.capacity - closed, 0)[closes]
-            partial = partial or bool((left[closes] > 0).any())
+        fall_at, fall_free, partial = _falls(rows, now, self.machine.capacity)
         row_begin = np.array([begin for begin, *_ in rows], dtype=np.int64)
         row_end = np.array([end for _, end, *_ in rows], dtype=np.int64)
         node = np.concatenate([_NONE, *(nodes for *_, nodes, _ in rows)])
@@ -339,7 +329,7 @@ class RuleBook:
             node=node,
             slots=np.ones_like(node),
             times=np.stack((row_begin, row_end, row_begin)),
-            fall_at=np.array(begins, dtype=np.int64),
+            fall_at=fall_at,
             fall_free=fall_free,
             partial=partial,
         )
@@ -362,6 +352,32 @@ class RuleBook:
         changes += [rise for part in self.parts if (rise := part.next_rise(now)) is not None]
         least = min(changes, default=NEVER)
         return None if least == NEVER else least
+
+
+def _falls(
+    rows: Sequence[tuple[int, int, IntArray, tuple[int, ...]]], now: int, capacity: IntArray
+) -> tuple[IntArray, IntArray, bool]:
+    """Return when nodes close after now, what is left of each then, and whether some close in part.
+
+    `rows` are begins, ends, nodes and closed amounts per node. Nodes that do not close at a time have :data:`NEVER`.
+    """
+    begins = sorted({begin for begin, *_ in rows if begin > now})
+    left = np.full((len(begins), *capacity.shape), NEVER)
+    changes = [(begin, 1, nodes, np.array(amounts)) for begin, _, nodes, amounts in rows]
+    changes += [(end, -1, nodes, np.array(amounts)) for _, end, nodes, amounts in rows]
+    changes.sort(key=itemgetter(0), reverse=True)
+    closed = np.zeros_like(capacity)
+    partial = False
+    for free, time in zip(left, begins, strict=True):
+        closes = np.zeros(capacity.shape, dtype=np.bool_)
+        while changes and changes[-1][0] <= time:
+            at, sign, nodes, amounts = changes.pop()
+            closed[nodes] += sign * amounts
+            if sign > 0 and at == time:
+                closes[nodes] |= amounts > 0
+        free[closes] = np.maximum(capacity - closed, 0)[closes]
+        partial = partial or bool((free[closes] > 0).any())
+    return np.array(begins, dtype=np.int64), left, partial
 
 
 def as_request(job: JobView, shape: int) -> JobView:
