@@ -228,7 +228,7 @@ class RuleBook:
         key = job.order, job.nodes, job.demand
         uses = self._uses.get(key)
         if uses is None:
-            uses = self._uses[key] = self.ask(job.job)
+            uses = self._uses[key] = self.ask(request_of(job))
         return uses
 
     def _most_uses(self, job: Waiting) -> Counter[Key]:
@@ -386,6 +386,20 @@ def as_request(job: JobView, shape: int) -> JobView:
     request = copy(job)
     request.nodes, request.per_node, request.walltime = wanted.nodes, wanted.per_node, wanted.walltime
     return request
+
+
+def request_of(job: Waiting | Running) -> JobView:
+    """Return a job with the request that it waits for or runs on: its own, or that of one of its shapes."""
+    here = job.nodes, job.demand
+    places = (place for place, shape in enumerate(job.job.shapes) if (shape.nodes, shape.demand) == here)
+    place = next(places, None)
+    return job.job if place is None else as_request(job.job, place)
+
+
+def on_shape(entry: Waiting, shape: int) -> Waiting:
+    """Return a waiting job with one of its shapes as its own request. It keeps all its shapes."""
+    wanted = entry.job.shapes[shape]
+    return entry.shown_as(job=as_request(entry.job, shape), predicted=wanted.predicted, demand=wanted.demand)
 
 
 def unknown_level(id_: str, level: str, machine: Machine) -> str:

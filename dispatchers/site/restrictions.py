@@ -18,6 +18,7 @@ from ...workloads import Machine
 from ..columns import RunningJobs
 from ..problems import closed_amounts, closed_rows, held, summed
 from ..protocol import Action, JobView, Placement, Reject, Running, Start, State, Waiting, Wake
+from ..rule_book import request_of
 from .plan_parts import (
     PlanConstraint,
     PlannedJob,
@@ -200,6 +201,14 @@ class Said(NamedTuple):
     first: int = _UNKNOWN
 
 
+#: Job, and walltime, slots and amounts of its request, of which a moldable job has several.
+_RequestKey = tuple[int, int, int, tuple[tuple[str, int], ...]]
+
+
+def _key(job: Waiting | Running, request: JobView) -> _RequestKey:
+    return job.order, request.walltime, request.nodes, tuple(request.per_node.items())
+
+
 def bound_of(entry: Waiting) -> int:
     """Return how long a job may run: its walltime, or its prediction if longer."""
     return max(entry.job.walltime, entry.predicted)
@@ -238,7 +247,7 @@ class SiteRules:
         self._of_machine = tuple(of_machine)
         self.calls = PlugInCalls("constraint")
         self.most: dict[Quota, int] = {}
-        self._said: dict[tuple[int, int], Said] = {}
+        self._said: dict[_RequestKey, Said] = {}
         self._placed: dict[tuple[object, ...], int | None] = {}
         self._announced: tuple[int | None, int | None] = None, None
         self._vain_starts, self._vain_changes = 0, 0
@@ -256,7 +265,7 @@ class SiteRules:
 
     def of(self, entry: Waiting, now: int) -> Said:
         """Return the answers about a waiting job, including whether it can ever start from `now` on."""
-        key = entry.order, entry.job.walltime
+        key = _key(entry, entry.job)
         said = self._said.get(key)
         if said is not None and (said.never or said.first >= now or not (self._closing or self.timed)):
             return said
@@ -275,10 +284,11 @@ class SiteRules:
 
     def of_running(self, run: Running | Waiting) -> Said:
         """Return the answers about a running job, or any job without regard to closures."""
-        key = run.order, run.job.walltime
+        request = request_of(run)
+        key = _key(run, request)
         if key not in self._said:
             try:
-                self._said[key] = self._ask(run.job)
+                self._said[key] = self._ask(request)
             except PlugInError as error:
                 return Said(failure=str(error))
         return self._said[key]
