@@ -199,8 +199,8 @@ def simulate(
 
     At each instant, completions come before arrivals, and arrivals before the one dispatch. The same arguments give the
     same records, byte for byte; only the measured times differ. Shapes that do not fit the empty machine are dropped.
-    ``Result.manifest["dropped_shapes"]`` counts them. A job whose own request does not fit gets its first shape that
-    fits. It is rejected if there is none.
+    ``Result.manifest["dropped_shapes"]`` counts them. A job whose own request does not fit, or can never start under
+    the rules of the machine, gets its first shape that can. It is rejected if there is none.
 
     Parameters
     ----------

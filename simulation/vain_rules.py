@@ -11,7 +11,7 @@ from ..base.user_warnings import warn
 from ..dispatchers import JobView, State, Waiting
 from ..dispatchers.amount_rules import AmountRule, LicencesLeft, PowerCap, RunningLimit, amount_rules
 from ..dispatchers.profile import Profile
-from ..dispatchers.rule_book import rule_book
+from ..dispatchers.rule_book import as_request, rule_book
 from ..workloads import Job, Machine, Workload
 from ..workloads.fitting_requests import room_for
 
@@ -72,11 +72,13 @@ def _why_vain(part: AmountRule, workload: Workload) -> str:
     """Return why no job satisfies a rule on an amount. Empty if a job does, or if none is under it."""
     least: tuple[int, str, str] | None = None
     for job in workload.jobs:
-        for what, amount in part.uses(JobView(job, workload.machine)).items():
-            if amount <= part.most(what):
-                return ""
-            if amount and (least is None or amount < least[0]):
-                least = amount, what, job.id
+        view = JobView(job, workload.machine)
+        for request in (view, *(as_request(view, shape) for shape in range(len(view.shapes)))):
+            for what, amount in part.uses(request).items():
+                if amount <= part.most(what):
+                    return ""
+                if amount and (least is None or amount < least[0]):
+                    least = amount, what, job.id
     if least is None:
         return ""
     amount, what, id_ = least

@@ -81,7 +81,8 @@ class SA(Layer[SAOptions]):
     Under ``conservative``, a request's predicted start is the reservation it would get, as in the paper (section 2).
     Under any other dispatcher it is a forecast. A copy of the dispatcher is simulated from the present state, with
     predictions as run times and no further arrivals. A job keeps its choice, even when it returns, unless it may choose
-    `again`. Then decisions have a column ``changed``: the number of jobs that chose again.
+    `again`, or the rules of the machine no longer allow its size. With `again`, decisions have a column ``changed``:
+    the number of jobs that chose again.
 
     Its options are those of :class:`SAOptions`. As an attribute, `over` is the inner dispatcher itself.
 
@@ -154,6 +155,8 @@ class SA(Layer[SAOptions]):
         self._changed = 0
         if not any(waiting.job.shapes for waiting in state.queue.entries):
             return self.over.dispatch(state)
+        if not len(state.running) and has_rules(state):
+            self._forget_impossible(state)
         before = self._shown
         shown = {w.order: before[w.order][1] for w in state.queue if w.order in before and before[w.order][0] is w}
         for waiting in state.queue:
@@ -167,6 +170,14 @@ class SA(Layer[SAOptions]):
         self._shown = {waiting.order: (waiting, shown[waiting.order]) for waiting in state.queue}
         actions = self.over.dispatch(_with_queue(state, shown))
         return [self._of_shape(action, shown) if isinstance(action, Start) else action for action in actions]
+
+    def _forget_impossible(self, state: State) -> None:
+        """Forget the sizes that jobs chose and that may no longer start, as before closures that repeat."""
+        for waiting in state.queue:
+            size = self._chosen.get(waiting.order)
+            if size is not None and size.shape not in {other.shape for other in allowed_sizes(waiting, state)}:
+                del self._chosen[waiting.order]
+                self._shown.pop(waiting.order, None)
 
     def _rigid(self, waiting: Waiting, state: State, shown: dict[int, Waiting]) -> Waiting:
         """Return a new or returning job as a rigid one for the inner dispatcher."""
@@ -271,11 +282,13 @@ class SA(Layer[SAOptions]):
             if self.changes.get(order, 0) == self.options.again:
                 continue
             sizes = allowed_sizes(waiting, state)
-            now = next(place for place, size in enumerate(sizes) if size.shape == self._chosen[order].shape)
+            chosen = self._chosen[order].shape
+            now = next((place for place, size in enumerate(sizes) if size.shape == chosen), None)
             starts = self._forecasts(waiting, sizes, state, shown, now)
             left = [start + size.predicted - state.now for start, size in zip(starts, sizes, strict=True)]
             best = left.index(min(left))
-            if left[best] < left[now] * (1 - self.options.gain / 100):
+            before = math.inf if now is None else left[now]  # It may have missed its last chance on its size.
+            if left[best] < before * (1 - self.options.gain / 100):
                 self._take(waiting, sizes[best], shown)
                 self.changes[order] = self.changes.get(order, 0) + 1
                 self._changed += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from dataclasses import replace
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from ..protocol import (
     id_of,
 )
 from ..registered import knows_site, layers
-from ..rule_book import RuleBook, keep_book, keep_rules
+from ..rule_book import RuleBook, keep_book, keep_rules, on_shape
 from .machine_rules import machine_constraints
 from .restrictions import Quota, Restrictions, SiteRules, bound_of
 from .site_constraints import Closed
@@ -49,7 +50,8 @@ class RuleGate:
     """Wraps a dispatcher so that the machine's rules hold.
 
     Jobs with a reservation start in it as soon as they fit there, in queue order. The dispatcher never sees them. Jobs
-    that can never start are rejected when they enter the queue.
+    that can never start are rejected when they enter the queue. A moldable job whose own request can never start has
+    its first shape that can as its request, for all dispatchers.
 
     A dispatcher that takes its room from ``state.profile()`` sees all other jobs. Its starts are checked, see
     :class:`.StartCheck`. A start against a rule is an error.
@@ -112,18 +114,60 @@ class RuleGate:
         self._next_valid = 0
         #: Whether a cap changes.
         self._steps = machine.rules.power is not None and len(machine.rules.power.caps) > 1
+        #: By order, moldable jobs whose own request can never start, as dispatchers see them, and the shape.
+        self._reshaped: dict[int, tuple[Waiting, Waiting, int]] = {}
 
     def ask(self, state: State) -> Sequence[Action]:
         """Return the actions."""
         if self._on_profile is None:
             self._on_profile = self._uses_profile(state)
-        if self._on_profile:
-            return self._checked(state)
-        return self._under_steps(state) if self._steps else self._filtered(state)
+        new: list[Waiting] = state.queue.followed(_JUDGED, NewJobs).taken()
+        for entry in new:
+            if entry.job.shapes and self._impossible(entry, state.now):
+                self._reshape(entry, state.now)
+        if not (self._on_profile and len(state.running)):  # A job that has missed its last chance is rejected now.
+            for entry in state.queue.entries:
+                if entry.job.shapes and self._impossible(self._as_shown(entry), state.now):
+                    self._reshape(entry, state.now)
+        if not self._reshaped:
+            return self._asked(state, new)
+        return list(map(self._of_shape, self._asked(self._with_shapes(state), list(map(self._as_shown, new)))))
 
-    def _under_steps(self, state: State) -> Sequence[Action]:
+    def _asked(self, state: State, new: Sequence[Waiting]) -> Sequence[Action]:
+        if self._on_profile:
+            return self._checked(state, new)
+        return self._under_steps(state, new) if self._steps else self._filtered(state)
+
+    def _reshape(self, entry: Waiting, now: int) -> None:
+        """Give a moldable job its first shape that may ever start, if there is one."""
+        for shape in range(len(entry.job.shapes)):
+            shown = on_shape(entry, shape)
+            if not self._impossible(shown, now):
+                self._reshaped[entry.order] = entry, shown, shape
+                return
+
+    def _as_shown(self, entry: Waiting) -> Waiting:
+        known = self._reshaped.get(entry.order)
+        return entry if known is None or known[0] is not entry else known[1]
+
+    def _with_shapes(self, state: State) -> State:
+        """Return the state with the shapes of moldable jobs whose own request can never start."""
+        queue = list(map(self._as_shown, state.queue.entries))
+        there = {entry.order for entry, shown in zip(state.queue.entries, queue, strict=True) if entry is not shown}
+        self._reshaped = {order: self._reshaped[order] for order in there}
+        return state.showing(queue) if there else state
+
+    def _of_shape(self, action: Action) -> Action:
+        """Return the start of a job on its first possible shape as a start of the moldable job."""
+        if not isinstance(action, Start) or action.shape is not None:
+            return action
+        id_ = id_of(action.job)
+        shape = next((shape for _, shown, shape in self._reshaped.values() if shown.id == id_), None)
+        return replace(action, shape=shape)
+
+    def _under_steps(self, state: State, new: Sequence[Waiting]) -> Sequence[Action]:
         """Ask a dispatcher that knows nothing of a cap that changes, and leave out starts against it."""
-        gone = {entry.order: why for entry in self._new(state) if (why := self._never(entry, state.now))}
+        gone = {entry.order: why for entry in new if (why := self._never(entry, state.now))}
         left = [entry for entry in state.queue if entry.order not in gone]
         actions: list[Action] = [Reject(entry, gone[entry.order]) for entry in state.queue if entry.order in gone]
         if not left:
@@ -144,10 +188,6 @@ class RuleGate:
     def _refuse(self, why: str) -> None:
         self.refused += 1
         self.first_refused = self.first_refused or why
-
-    def _new(self, state: State) -> list[Waiting]:
-        new: list[Waiting] = state.queue.followed(_JUDGED, NewJobs).taken()
-        return new
 
     def _filtered(self, state: State) -> Sequence[Action]:
         """Ask a dispatcher that does not use the profile. It sees only jobs that may start."""
@@ -178,19 +218,20 @@ class RuleGate:
         inside: list[Waiting] = []
         actions: list[Action] = []
         for entry in state.queue:
-            name = entry.job.reservation
-            if not name or not self._named or (self._site and name not in self._named):
+            if not self._is_inside(entry):
                 queue.append(entry)
-                continue
-            why = refuse_reservation(entry.job, self._machine.rules) or self._over(entry, state.now)
-            why = why or self._rules.of_running(entry).never
-            if why:
+            elif why := self._never_inside(entry, state.now):
                 actions.append(Reject(entry, why))
             else:
                 inside.append(entry)
         return queue, inside, actions
 
-    def _checked(self, state: State) -> Sequence[Action]:
+    def _is_inside(self, entry: Waiting) -> bool:
+        """Return whether a job starts in a reservation of the machine."""
+        name = entry.job.reservation
+        return bool(name and self._named) and not (self._site and name not in self._named)
+
+    def _checked(self, state: State, new: Sequence[Waiting]) -> Sequence[Action]:
         """Ask a dispatcher on the profile, and check its starts."""
         actions: list[Action] = []
         shown = state
@@ -199,11 +240,8 @@ class RuleGate:
             free = state.free.copy()
             actions += self._start_inside(state, inside, Restrictions(self._rules, _with_queue(state, [])), free)
             shown = self._beside(state, queue, [each for each in actions if isinstance(each, Start)], free)
-        judged: dict[int, str] = {}
-        for entry in self._new(shown):
-            why = self._never(entry, state.now)
-            if why:
-                judged[entry.order] = why
+        outside = [entry for entry in new if not self._is_inside(entry)]
+        judged = {entry.order: why for entry in outside if (why := self._never(entry, state.now))}
         if judged:
             actions += [Reject(entry, judged[entry.order]) for entry in shown.queue if entry.order in judged]
             left = [entry for entry in shown.queue if entry.order not in judged]
@@ -237,6 +275,15 @@ class RuleGate:
         easing = self._book.next_easing(state.queue.entries, state.now)
         return [] if easing is None else [Wake(easing)]
 
+    def _impossible(self, entry: Waiting, now: int) -> str:
+        """Return why a job can never start, in the reservation that it names or outside. Empty if it can."""
+        return self._never_inside(entry, now) if self._is_inside(entry) else self._never(entry, now)
+
+    def _never_inside(self, entry: Waiting, now: int) -> str:
+        """Return why a job can never start in the reservation that it names. Empty if it can."""
+        why = refuse_reservation(entry.job, self._machine.rules) or self._over(entry, now)
+        return why or self._rules.of_running(entry).never
+
     def _never(self, entry: Waiting, now: int) -> str:
         """Return why a job can never start. Empty if it can."""
         said = self._rules.of(entry, now)
@@ -265,7 +312,6 @@ class RuleGate:
                 running.append(run)
             running.sort(key=by_end)
         shown = State(state.now, queue, running, free, state.machine)
-        shown.queue.followers[_JUDGED] = state.queue.followed(_JUDGED, NewJobs)
         if starts:
             keep_rules(shown, self._book)
         return shown
@@ -394,6 +440,8 @@ class RuleGate:
         self, start: Start, entry: Waiting, state: State, rest: Restrictions, quotas: _Quotas, before: Sequence[Start]
     ) -> Start | None:
         """Return a start as the rules allow it, or ``None``."""
+        if start.shape is not None:
+            entry = on_shape(entry, start.shape)
         if not quotas.take(entry):
             return None
         demand, bound = _asked(start, entry)
