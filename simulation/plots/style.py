@@ -105,7 +105,10 @@ def canvas(height: float = 0.0) -> Iterator[Canvas]:
 
 
 def image(drawn: Canvas, kind: str) -> bytes:
-    """Return a figure as one of :data:`KINDS`. Repeated calls give the same bytes."""
+    """Return a figure as one of :data:`KINDS`. Repeated calls give the same bytes. Its first call lays it out for all."""
+    if drawn.get_layout_engine() is not None:  # matplotlib would lay it out and draw it twice for each kind.
+        drawn.draw_without_rendering()
+        drawn.set_layout_engine(None)
     buffer = BytesIO()
     drawn.savefig(buffer, format=kind, **KINDS[kind])
     return buffer.getvalue()
