@@ -52,11 +52,13 @@ MODULES = {dotted(path): path for path in SOURCES}
 @cache
 def tree(path):
     # Trees are millions of objects, none of them garbage. To look for it takes longer than to parse.
+    enabled = gc.isenabled()
     gc.disable()
     try:
         return ast.parse(path.read_text(encoding="utf-8"))
     finally:
-        gc.enable()
+        if enabled:
+            gc.enable()
 
 
 def imports(module, path):

@@ -27,7 +27,12 @@ def short(page):
     return page.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=short)
+#: Pages whose examples take several seconds, for nights.
+SLOW = {"docs/reference/gallery.md", "docs/reference/plugins.md"}
+MARKED = [pytest.param(page, marks=[pytest.mark.nightly] * (short(page) in SLOW), id=short(page)) for page in PAGES]
+
+
+@pytest.mark.parametrize("page", MARKED)
 def test_examples_print_what_they_say(page):
     if page.name == "learning.md":
         pytest.importorskip("gymnasium", reason="needs Gymnasium: pip install 'hpcdispatch[learn]'")

@@ -34,9 +34,11 @@ SLOW = {
     "explanation/reliability.md",
     "how-to/campaigns.md",
     "how-to/completion.md",
+    "how-to/conventions.md",
     "how-to/figures.md",
     "how-to/from-pyss.md",
     "how-to/live-slurm.md",
+    "how-to/machines.md",
     "how-to/reports.md",
     "how-to/traces.md",
     "how-to/walltimes.md",
@@ -44,6 +46,7 @@ SLOW = {
     "how-to/workflow-analysis.md",
     "index.md",
     "start/first-comparison.md",
+    "start/install.md",
 }
 #: Commands that do not run here, why, and what is checked instead.
 ELSEWHERE = {
@@ -174,10 +177,3 @@ def test_python_blocks_are_examples_with_their_output_or_files_of_the_samples():
         for block in re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
             samples = {file.read_text(encoding="utf-8") for file in (ROOT / "examples").rglob("*.py")}
             assert block.startswith(">>> ") or block in samples, page.name
-
-
-@pytest.mark.parametrize("options", [(), ("--machine", "examples/machine.json")])
-def test_the_trace_is_read(desk, options):
-    command = ["hpcdispatch", "workload", "describe", "examples/trace.swf.gz", *options]
-    ran = subprocess.run(command, cwd=desk, capture_output=True, text=True, check=True, timeout=PATIENCE)
-    assert "900" in ran.stdout

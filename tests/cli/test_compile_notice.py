@@ -95,6 +95,7 @@ def test_on_a_terminal(on_terminal, plugin, args):
     assert len([line for line in lines if LINE.fullmatch(line)]) == 1
 
 
+@pytest.mark.nightly
 def test_in_a_script(plugin):
     script = (
         "from hpcdispatch.simulation import simulate\n"

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 from ruled_workloads import molded, ruled, urgent
 
 from hpcdispatch.dispatchers import JobView, Running, Start, State, Stop, Waiting, WarmStart
@@ -33,7 +34,7 @@ POOL = Machine.pool(8)
     ],
 )
 def test_no_start_is_against_a_rule(dispatcher):
-    for seed in range(1004, 1008):
+    for seed in range(1004, 1004 + number_of_inputs(4, 2)):
         kind = {"sa": molded, "hcp3": molded, "evict": urgent}.get(dispatcher.partition(":")[0], ruled)
         workload = kind(seed)
         made = WarmStart(jobs=5, over="conservative") if dispatcher.startswith("warm") else dispatcher

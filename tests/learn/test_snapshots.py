@@ -24,7 +24,7 @@ CASES = [
     ("TwoLevel-v0", {"order": "fairshare", "commit": True}),
 ]
 #: Episodes of a test, and of a night.
-FEW, MANY = 20, 200
+FEW, MANY = 8, 200
 COUNTS = [FEW, pytest.param(MANY, marks=pytest.mark.nightly)]
 
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from drawn import number_of_inputs
 
 from hpcdispatch.predictors import LastTwo
 from hpcdispatch.simulation import check, simulate
@@ -129,7 +130,7 @@ RULES = {
 def test_every_start_is_that_of_another_simulator(rule, dispatcher):
     predictor, predict, correct = RULES[rule]
     other_orders = 0
-    for seed in range(12):
+    for seed in range(number_of_inputs(12, 5)):
         workload = crowded(seed)
         expected = Second(workload, predict, correct, dispatcher == "easy-sjbf").starts
         result = simulate(workload, dispatcher, predictor, overrun="kill", same_instant="arrivals-first")

@@ -1,5 +1,6 @@
 """The same from run to run, and nothing else touched."""
 
+import inspect
 import logging
 import os
 import random
@@ -12,22 +13,29 @@ from hpcdispatch.dispatchers import FCFS, registry
 from hpcdispatch.simulation import simulate
 from hpcdispatch.testing import assert_same_records, cluster, overrunning
 
-SAVE = """
+IMPORTS = """
 import sys
 from hpcdispatch.simulation import simulate
 from hpcdispatch.testing import cluster, overrunning
-for name in ("easy", "easy-sjbf:placement=best-fit", "conservative"):
-    for workload in (cluster(40), overrunning(30)):
-        result = simulate(workload, name, "last2" if name == "easy" else "heuristic", overrun="resubmit", seed=3)
-        result.save(f"{sys.argv[1]}/{name.partition(':')[0]}{len(workload)}")
 """
 
 
-def test_the_same_bytes_in_two_processes_of_different_hash_seeds(tmp_path):
+def save(folder):
+    """Save results of three dispatchers on two workloads."""
+    for name in ("easy", "easy-sjbf:placement=best-fit", "conservative"):
+        for workload in (cluster(40), overrunning(30)):
+            result = simulate(workload, name, "last2" if name == "easy" else "heuristic", overrun="resubmit", seed=3)
+            result.save(f"{folder}/{name.partition(':')[0]}{len(workload)}")
+
+
+def test_the_same_bytes_in_processes_of_different_hash_seeds(tmp_path):
+    program = f"{IMPORTS}\n{inspect.getsource(save)}\nsave(sys.argv[1])"
+    other_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    environment = {**os.environ, "PYTHONHASHSEED": other_seed}
+    subprocess.run([sys.executable, "-c", program, tmp_path / "other"], check=True, env=environment)
+    save(tmp_path / "own")
     written = []
-    for seed in ("1", "2"):
-        folder = tmp_path / seed
-        subprocess.run([sys.executable, "-c", SAVE, folder], check=True, env={**os.environ, "PYTHONHASHSEED": seed})
+    for folder in (tmp_path / "own", tmp_path / "other"):
         files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("timings."))
         written.append({str(path.relative_to(folder)): path.read_bytes() for path in files})
     assert len(written[0]) == 3 * 2 * 5  # but for the measured times: three tables, the manifest, their checksums

@@ -8,6 +8,15 @@ import hpcdispatch as hd
 from hpcdispatch.testing import cluster, moldable, overrunning, pool, urgent
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _present():
+    """Look for no garbage in what is there already."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.mark.parametrize(
     ("workload", "dispatcher", "overrun"),
     [
@@ -25,7 +34,6 @@ from hpcdispatch.testing import cluster, moldable, overrunning, pool, urgent
 def test_jobs_and_queues_are_freed_without_a_collection(workload, dispatcher, overrun):
     hd.simulate(workload, dispatcher, overrun=overrun)
     gc.collect()
-    gc.freeze()  # All that is there already need not be searched again.
     gc.disable()
     try:
         hd.simulate(workload, dispatcher, overrun=overrun)
@@ -36,5 +44,4 @@ def test_jobs_and_queues_are_freed_without_a_collection(workload, dispatcher, ov
         gc.set_debug(0)
         gc.garbage.clear()
         gc.enable()
-        gc.unfreeze()
     assert left & {"SimulatedJob", "Attempt", "WaitingQueue", "JobsOnMachine", "WaitingJobs", "RunningJobs"} == set()

@@ -154,6 +154,7 @@ def test_a_failing_dispatcher_does_not_take_the_others_along(invoke, plugin):
     assert found.stderr.endswith(": dispatch raised KeyError: 'boom' (--debug shows the traceback)\n")
 
 
+@pytest.mark.nightly
 def test_default_without_a_trace(invoke):
     found = invoke("compare", "--head", 30, "--workers", 1)
     assert found.exit_code == 0

@@ -98,7 +98,7 @@ def test_a_list_schedule_past_the_horizon_is_not_optimal():
 
 
 #: Decisions of each version, per night and per test run.
-MANY, FEW = 2000, 60
+MANY, FEW = 2000, 30
 
 
 @pytest.mark.parametrize(("formulation", "version"), VERSIONS)

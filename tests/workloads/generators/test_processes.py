@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from hpcdispatch.workloads import generate
 
 SPECS = (
@@ -14,6 +16,7 @@ SPECS = (
 )
 
 
+@pytest.mark.nightly
 def test_workloads_are_the_same_in_a_process_of_other_hashes():
     program = "import sys, hpcdispatch as hd\nfor spec in sys.argv[1:]: print(hd.generate(spec, seed=3).digest())"
     ran = subprocess.run(

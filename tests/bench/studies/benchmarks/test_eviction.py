@@ -48,4 +48,8 @@ def test_a_scenario_fills_the_nodes(jobs):
 
 def test_random_jobs_have_the_nodes():
     assert sum(job.nodes for job in random_jobs(30, 777, 10)) == 777
+
+
+@pytest.mark.nightly
+def test_a_process_of_its_own_measures_its_memory():
     assert child(10, 100, 5)["mb"] > 0

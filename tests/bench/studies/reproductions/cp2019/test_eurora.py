@@ -88,6 +88,7 @@ def test_the_heuristic_learns_from_the_habits(workloads):
     assert (ratio > 1).mean() < (ratio < 1).mean()
 
 
+@pytest.mark.nightly
 def test_without_its_users_nothing_can_be_learned(workloads):
     """The accuracy is in the order and the names of the jobs: shuffled run times are predicted badly."""
     columns = workloads[0].columns
