@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Annotated
+from typing import Annotated, Any
 
 from ...bench.campaigns.fresh_processes import in_processes
 from ...bench.reports.number_formats import count
@@ -13,8 +13,8 @@ from ...dispatchers import create_dispatcher, registry
 from ...models.compiled import notice
 from ...simulation import simulate
 from ...simulation.events.compiled_events import WORTH
-from ...testing.small_workloads import cluster
-from ...workloads import Workload, generate
+from ...testing.small_workloads import cluster, pool, stochastic, urgent
+from ...workloads import Limit, Machine, Reservation, Workload, generate
 from ..app import subcommand
 from ..completion import part_names
 from ..output import finish, pairs, time
@@ -24,8 +24,20 @@ from ..shared_options import WorkersOption, cores
 #: Dispatchers that together call all compiled functions, in groups that share functions. The portfolio is last: its
 #: replays use functions that lookahead has compiled by then.
 FAMILIES = (
-    ("conservative", "lookahead", "guarded:over=lxf"),
-    ("easy", "easy-sjbf", "lxf", "hcp3", "pcp3", "slurm", "policy", "portfolio"),
+    ("conservative", "lookahead", "guarded:over=lxf", "toptimal:backfill=speculative", "evict"),
+    (
+        "easy",
+        "fcfs",
+        "easy:placement=compact",
+        "easy-sjbf",
+        "lxf",
+        "hcp3",
+        "pcp3",
+        "pcp-fast:constraints=same-rack()",
+        "slurm",
+        "policy",
+        "portfolio",
+    ),
 )
 #: The shorter of the two run times of the long queue, seconds.
 _RUN = 1800
@@ -38,7 +50,8 @@ def command(
 ) -> None:
     """Compile in advance what the first simulation needs: at installation, or for an image with read-only folders.
 
-    Without DISPATCHER: all that backfilling, lookahead, the guard, the portfolio and constraint programming need.
+    Without DISPATCHER: all that backfilling, lookahead, the guard, the portfolio, constraint programming, request
+    sequences and eviction need, with the rules of a machine and on groups of nodes.
     Compiled functions are kept beside the byte code, or in the folder that NUMBA_CACHE_DIR names. Existing ones are
     kept.
     """
@@ -86,19 +99,42 @@ def _hurried(name: str) -> str:
     """Return a dispatcher with hardly any time for the solver, which compiles nothing, or with few cycles."""
     if name == "slurm":
         return "slurm:bf_interval=1800,sched_interval=1800"
-    solves = ":" not in name and "d_max" in {each.name for each in registry.options(name)}
-    return f"{name}:d=0.0005,d_max=0.001" if solves else name
+    kind, options, _ = name.partition(":")
+    if "d_max" in name or "d_max" not in {each.name for each in registry.options(kind)}:
+        return name
+    return f"{name}{',' if options else ':'}d=0.0005,d_max=0.001"
 
 
 def _workloads(name: str) -> Iterator[Workload]:
-    """Yield a long queue on a pool, one on nodes of two kinds, and a long trace for compiled steps.
+    """Yield a long queue on a pool, one on nodes of two kinds, and long traces for compiled steps.
 
-    The portfolio gets only a workload on which it tunes. Its candidates compile its other functions.
+    Those that have functions for rules, levels, stochastic or on-demand jobs get such a workload. The portfolio gets
+    only one on which it tunes. Its candidates compile its other functions.
     """
+    kind = name.partition(":")[0]
     if name == "portfolio":
         yield generate("lublin:jobs=300,processors=32,load=0.9", seed=5)
-        return
-    yield crowd()
-    yield cluster(150)
-    if name in ("easy", "fcfs", "lookahead"):
-        yield generate(f"lublin:jobs={WORTH}", seed=5)
+    elif kind == "evict":
+        yield urgent()
+    elif kind == "toptimal":
+        yield stochastic()
+        yield Workload(stochastic().jobs, Machine.homogeneous(16, core=1))
+    elif "compact" in name or "rack" in name:
+        yield _with(cluster(40), levels={"rack": 3})
+    else:
+        yield crowd()
+        yield cluster(150)
+        if kind in ("lookahead", "pcp3"):
+            rules: dict[str, Any] = {"reservations": [Reservation(3600, 7200, every=86400)], "limits": [Limit(4)]}
+            yield _with(pool(40), **rules)
+            yield _with(cluster(40), **rules)
+        if name in ("easy", "fcfs", "lookahead"):
+            trace = generate(f"lublin:jobs={WORTH},processors=128", seed=5)
+            yield trace
+            if name != "lookahead":  # It has a compiled loop on pools alone.
+                yield Workload(trace.jobs, Machine.homogeneous(2, core=128))
+
+
+def _with(workload: Workload, **fields: Any) -> Workload:
+    """Return a workload on its machine with other fields."""
+    return Workload(workload.jobs, replace(workload.machine, **fields))
