@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import BoolArray, IntArray
+from ...models import count_slots
 from ...models.slurm.backfill import backfill_pass
 from ...models.slurm.jobs import SlurmQueue, SlurmRun, job_table
 from ...models.slurm.limits import JobLimits, count_start, may_run, no_limits
@@ -22,6 +23,7 @@ from ...workloads.slurm_limits import read_slurm_limits
 from ...workloads.slurm_reservations import SlurmReservation
 from ..options import Configured
 from ..protocol import Action, Reject, Start, State, Waiting, Wake
+from .cycles import CyclePeriods, CycleTimes, after_idle
 from .jobs import SlurmJobs, running_by_place
 from .limits import Arrays, Limits, Tests
 from .options import SlurmGiven, SlurmOptions, charges_ended, configured, reserved, seconds, shares_of, tres_weights
@@ -42,7 +44,8 @@ class Slurm(Configured[SlurmOptions]):
     The main scheduler runs after arrivals and ends, at most every ``batch_sched_delay`` seconds. Every
     ``sched_interval`` it considers the whole queue. Backfill runs every ``bf_interval`` if anything changed. Priorities
     are set at submission and every ``PriorityCalcPeriod``. The controller begins at time 0. Run times are walltimes in
-    whole minutes, or predictions of another predictor.
+    whole minutes, or predictions of another predictor. Runs are left out while no waiting job fits the free
+    nodes: they would start nothing.
 
     Attributes
     ----------
@@ -98,6 +101,10 @@ class Slurm(Configured[SlurmOptions]):
         self._late: list[int] = []
         self._ended: list[tuple[Charge, int]] = []
         self._recalled: Mapping[str, Any] | None = None
+        #: The last decision and the charges of running jobs, while no waiting job can start.
+        self._idle: tuple[int, list[Charge]] | None = None
+        #: Position and entry into the queue of the jobs that wait then.
+        self._held: tuple[IntArray, IntArray] | None = None
 
     def memory(self) -> dict[str, Any]:
         """Return the times of the last runs, job priorities and usage. See :meth:`recall`."""
@@ -110,6 +117,7 @@ class Slurm(Configured[SlurmOptions]):
             "priorities": self._jobs.priorities(),
             "usage": self._usage.usage(),
             "weights": self._partitions.weight.tolist(),
+            "idle": None if self._idle is None else [self._idle[0], [list(charge) for charge in self._idle[1]]],
         }
 
     def recall(self, state: MachineState, memory: Mapping[str, Any] | None) -> None:
@@ -125,6 +133,9 @@ class Slurm(Configured[SlurmOptions]):
         self._asked, self._changed = memory["due"]
         self._usage.restore(memory["usage"], self._ticked)
         self._partitions.weight[:] = memory.get("weights", self._partitions.weight)
+        if memory.get("idle") is not None:
+            since, charges = memory["idle"]
+            self._idle = since, [((owner[0], owner[1]), start, cpus) for owner, start, cpus in charges]
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Run the due parts of the scheduler."""
@@ -158,7 +169,13 @@ class Slurm(Configured[SlurmOptions]):
             self._cycle, self._changed = now, False
         started = np.array([job.place for job in turn.started], np.int64)
         self._running = np.sort(np.concatenate([self._running, started]))
-        return self._with_timer(state, actions, waits=any(len(part.left) for part in parts))
+        waits = any(len(part.left) for part in parts)
+        if waits and not actions and self._plain and _nothing_fits(state):
+            charges = self._jobs.charges(state, self._usage) if rules.PriorityWeightFairshare else []
+            self._idle = now, charges
+            self._held = state.queue.order.copy(), state.queue.since.copy()
+            return actions
+        return self._with_timer(state, actions, waits=waits)
 
     def _open(self, machine: Machine) -> None:
         rules, site = self._rules, self._site
@@ -188,6 +205,7 @@ class Slurm(Configured[SlurmOptions]):
 
     def _update(self, state: State) -> list[Action]:
         """Process changes. Return rejections of jobs that can never run."""
+        ticked = self._catch_up(state.now)
         tick = state.now - state.now % self._period
         joined = self._jobs.add(state, self._usage, tick)
         self._limits.know(joined)
@@ -198,6 +216,10 @@ class Slurm(Configured[SlurmOptions]):
         self._late = _behind_the_first([each for each in joined if each.since == state.now]) if recorded else []
         self._reservations.add(joined)
         joined = self._without_recalled(state, joined)
+        if ticked and self._held is None:  # Priorities of a memory are those of its last decision.
+            old = ~np.isin(state.queue.order, [waiting.order for waiting in joined])
+            self._jobs.prioritize(state.queue.order[old], state.queue.since[old], self._ticked)
+        self._held = None
         self._jobs.test_submitted(state, joined)
         if self._rules.PriorityWeightFairshare and charges_ended(self._site):
             self._ended += self._jobs.gone(state, self._usage)
@@ -225,6 +247,31 @@ class Slurm(Configured[SlurmOptions]):
         return refused + [
             Reject(waiting, _BEYOND) for waiting in joined if possible[waiting.order] and self._limits.forbids(waiting)
         ]
+
+    def _catch_up(self, now: int) -> bool:
+        """Keep the times of the runs that started nothing until now. Return whether priorities were due."""
+        if self._idle is None:
+            return False
+        (since, charges), self._idle = self._idle, None
+        rules, before = self._rules, self._ticked
+        periods = CyclePeriods(rules.sched_interval, rules.batch_sched_delay, rules.bf_interval, self._period)
+        times = CycleTimes(self._ran, self._full, self._cycle, self._ticked, self._asked, self._changed)
+        times = after_idle(times, since, now, periods)
+        self._ran, self._full, self._cycle, self._ticked, self._asked, self._changed = times
+        if self._ticked == before:
+            return False
+        if rules.PriorityWeightFairshare:
+            self._usage.idle_ticks(self._ticked, self._period, charges, self._ended)
+            self._ended = []
+        if self._held is not None:
+            self._jobs.prioritize(*self._held, self._ticked)
+        return True
+
+    @property
+    def _plain(self) -> bool:
+        """Whether a job that does not fit the free amounts can only start after another one ends or arrives."""
+        machine = self._machine
+        return not (self._preemption.modes or self._reserved or self._partitions.gpus or (machine and machine.rules))
 
     def _without_recalled(self, state: State, joined: list[Waiting]) -> list[Waiting]:
         """Return the jobs that joined the queue after the recalled memory."""
@@ -376,6 +423,18 @@ class Slurm(Configured[SlurmOptions]):
         if times:
             actions.append(Wake(max(min(times), state.now + 1)))
         return actions
+
+
+def _nothing_fits(state: State) -> bool:
+    """Return whether no waiting job fits the free amounts, whatever the order of the jobs."""
+    queue, free = state.queue, state.free
+    possible = (queue.nodes[:, None] * queue.demand <= free.sum(axis=0)).all(axis=1)
+    if not possible.any():
+        return True
+    least = dict[tuple[int, ...], int]()
+    for nodes, demand in zip(queue.nodes[possible].tolist(), queue.demand[possible].tolist(), strict=True):
+        least[tuple(demand)] = min(nodes, least.get(tuple(demand), nodes))
+    return all(count_slots(free, demand).sum() < nodes for demand, nodes in least.items())
 
 
 def _behind_the_first(joined: Sequence[Waiting]) -> list[int]:

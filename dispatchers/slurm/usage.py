@@ -1,6 +1,7 @@
 """Usage of accounts and users, and their fair-share factors."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from ...models.slurm.priorities import Association, decay_over, rank_users
 from ...workloads import EndedJob, Job
@@ -107,14 +108,39 @@ class AccountUsage:
         ended
             The same for jobs to charge that ended since the last tick, with their ends.
         """
+        self._advance(now, running, ended)
+        self._rank()
+
+    def idle_ticks(
+        self, last: int, period: int, running: Sequence[Charge], ended: Iterable[tuple[Charge, int]]
+    ) -> None:
+        """Tick every `period` seconds up to `last` while the same jobs run. See :meth:`tick`.
+
+        Usage converges. Once a tick changes nothing, the later ones change nothing either.
+        """
+        for (account, name), _, _ in running:  # A user without usage is not in a memory.
+            self.user(account, name)
+        for now in range(self._ticked + period, last + 1, period):
+            before = [association.usage for association in self._associations()]
+            self._advance(now, running, ended)
+            if not ended and before == [association.usage for association in self._associations()]:
+                self._ticked = last
+                break
+            ended = ()
+        self._rank()
+
+    def _associations(self) -> Iterator[Association]:
+        return chain(self._accounts.values(), self._users.values())
+
+    def _advance(self, now: int, running: Iterable[Charge], ended: Iterable[tuple[Charge, int]]) -> None:
+        """Decay usage, and charge jobs since the last tick."""
         left = decay_over(self._half_life, now - self._ticked)
-        for association in (*self._accounts.values(), *self._users.values()):
+        for association in self._associations():
             association.usage *= left
         for (owner, start, cpus), end in (*((charge, now) for charge in running), *ended):
             spent = max(end - max(start, self._ticked), 0)
             self._charge(owner, cpus * spent * decay_over(self._half_life, spent))
         self._ticked = now
-        self._rank()
 
     def past(self, ended: Iterable[EndedJob], cpus: Callable[[Job], float], now: int, period: int) -> None:
         """Charge jobs that ended earlier, up to the last tick during their run.
