@@ -161,7 +161,10 @@ class StartCheck:
         time = max(closure.begin, now)
         left = machine.capacity.copy()
         for rule in self._book.closing:
-            for other in rule.closures(machine.nodes, time, time + 1):
+            # As known now: an outage that is not announced comes as a surprise.
+            for other in rule.closures(machine.nodes, now, time + 1):
+                if other.end <= time:
+                    continue
                 taken = (
                     machine.capacity
                     if other.amounts is None
