@@ -95,12 +95,13 @@ class Profile(ProfileSearch):
         self._book: RuleBook | None = read_rule_book(state)
         #: The room of each reservation that a job has named.
         self._inside: dict[str, Profile] = {}
-        #: What starts first without rules, in plain numbers: on a pool with one kept job, on nodes with none.
+        #: What starts first, in plain numbers: on a pool with one kept job before nodes close, on nodes without rules.
         self._plain: PoolCount | NodeCount | None = None
-        if self._book is None and len(state.queue.entries) < LONG:
+        if len(state.queue.entries) < LONG:
             if state.free.size == 1:
-                self._plain = PoolCount(state, self._by_walltime)
-            elif len(state.free) > 1:
+                until = NEVER if self._book is None else self._book.plain_until(state.now)
+                self._plain = PoolCount(state, self._by_walltime, until) if until > state.now else None
+            elif self._book is None and len(state.free) > 1:
                 self._plain = NodeCount(state, placement)
         self._rule = rule_number(placement, len(state.free))
         self._shared: Shared | None = None
@@ -153,7 +154,9 @@ class Profile(ProfileSearch):
         if isinstance(self._plain, PoolCount):
             wanted: Any = job if shape is None else job.job.shapes[shape]
             start = self._plain.earliest(wanted.nodes * wanted.demand[0], begin)
-            return (start, pool_placement(wanted.nodes)) if start < last else None
+            longest = _longest(job) if shape is None else max(wanted.predicted, wanted.walltime)
+            if start + (longest if seconds is None else seconds) <= self._plain.until:
+                return (start, pool_placement(wanted.nodes)) if start < last else None
         own = self._own(job)
         if own is not None:
             return own.earliest(job, shape, seconds, after, self._last_inside(job, before))
@@ -193,13 +196,13 @@ class Profile(ProfileSearch):
         queue = self._state.queue
         entries = jobs.entries if isinstance(jobs, JobSequence) else jobs
         if self._plain is not None:
-            if self._plain.can(skip):
-                starts = self._plain.start_now(entries, skip)
-                if not skip and len(starts) < len(entries):
-                    self.behind = entries[len(starts) :]
+            started = self._plain.start_now(entries, skip)
+            if started is not None:
+                if not skip and len(started) < len(entries):
+                    self.behind = entries[len(started) :]
                     if entries is queue.entries:
-                        self._behind = np.arange(len(starts), len(entries))
-                return starts
+                        self._behind = np.arange(len(started), len(entries))
+                return started
             self._leave_plain()
         if entries is queue.entries:
             return self._start(entries, self._queue_asks(), np.arange(len(entries)), skip, keep_amounts)
@@ -738,16 +741,14 @@ class NodeCount:
         self.starts: list[Start] = []
         self.kept: Waiting | None = None
 
-    def can(self, skip: bool) -> bool:
-        """Return whether it can start jobs."""
-        return not skip
-
     def keep(self, job: Waiting, at: int | None) -> bool:
         """Return false: it keeps no room."""
         return False
 
-    def start_now(self, jobs: Sequence[Waiting], skip: bool) -> list[Start]:
-        """Start the jobs that fit now, as :meth:`Profile.start_now` does."""
+    def start_now(self, jobs: Sequence[Waiting], skip: bool) -> list[Start] | None:
+        """Start the jobs that fit now, as :meth:`Profile.start_now` does. ``None`` if jobs are to be skipped."""
+        if skip:
+            return None
         starts: list[Start] = []
         for job in jobs:
             placement = self._space.place(job.nodes, job.demand)
@@ -759,20 +760,23 @@ class NodeCount:
 
 
 class PoolCount:
-    """The profile of a pool of one resource without rules, in plain numbers. It keeps room for one job.
+    """The profile of a pool of one resource up to the next closure, in plain numbers. It keeps room for one job.
 
     Attributes
     ----------
+    until
+        When the pool closes next, seconds. Jobs that may run longer need the whole profile.
     starts
         Starts so far.
     kept
         The job with kept room.
     """
 
-    __slots__ = ("_ends", "_extra", "_free", "_length", "_shadow", "_state", "kept", "starts")
+    __slots__ = ("_ends", "_extra", "_free", "_length", "_shadow", "_state", "kept", "starts", "until")
 
-    def __init__(self, state: StateView, by_walltime: bool) -> None:
+    def __init__(self, state: StateView, by_walltime: bool, until: int) -> None:
         self._state = state
+        self.until = until
         self._free = int(state.free[0, 0])
         self._length = _BY_WALLTIME if by_walltime else _BY_PREDICTION
         self._shadow: int | None = None
@@ -781,24 +785,24 @@ class PoolCount:
         self.starts: list[Start] = []
         self.kept: Waiting | None = None
 
-    def can(self, skip: bool) -> bool:
-        """Return whether it can start jobs."""
-        return True
-
     def keep(self, job: Waiting, at: int | None) -> bool:
         """Keep room for a job at its earliest start. Return whether this is the only one, and `at` is that start."""
-        if self.kept is not None or at not in (None, self.earliest(job.nodes * job.demand[0], self._state.now)):
+        if self.kept is not None:
+            return False
+        if at is not None and (at + _longest(job) > self.until or at != self._first(job)):
             return False
         self.kept = job
         return True
 
-    def start_now(self, jobs: Sequence[Waiting], skip: bool) -> list[Start]:
-        """Start the jobs that fit now, as :meth:`Profile.start_now` does."""
+    def start_now(self, jobs: Sequence[Waiting], skip: bool) -> list[Start] | None:
+        """Start the jobs that fit now, as :meth:`Profile.start_now` does. ``None`` if a closure matters."""
         free = self._free
         if not free:
             return []
         now = self._state.now
         length = self._length
+        open_for = self.until - now
+        extra = self._extra
         starts: list[Start] = []
         for job in jobs:
             amount = job.nodes * job.demand[0]
@@ -809,28 +813,37 @@ class PoolCount:
             if self.kept is not None:
                 if self._shadow is None:
                     self._reserve(self.kept)
+                    extra = self._extra
                 assert self._shadow is not None
+                if self._shadow + _longest(self.kept) > self.until:
+                    return None
                 if now + length(job) > self._shadow:
-                    if amount > self._extra:
+                    if amount > extra:
                         if skip:
                             continue
                         break
-                    self._extra -= amount
+                    extra -= amount
+            if _longest(job) > open_for:
+                return None
             starts.append(Start(job, pool_placement(job.nodes)))
             free -= amount
             if not free:
                 break
         if starts:
             self._free = free
+            self._extra = extra
             self.starts += starts
             self._ends = None
         return starts
 
+    def _first(self, job: Waiting) -> int:
+        """Return the earliest start of a job."""
+        return self.earliest(job.nodes * job.demand[0], self._state.now)
+
     def _reserve(self, job: Waiting) -> None:
         """Compute the shadow time of the kept job, and the extra amount then."""
-        amount = job.nodes * job.demand[0]
-        self._shadow = self.earliest(amount, self._state.now)
-        self._extra = self._free - amount
+        self._shadow = self._first(job)
+        self._extra = self._free - job.nodes * job.demand[0]
         for end, freed in self._all_ends():
             if end > self._shadow:
                 break
@@ -863,6 +876,12 @@ class PoolCount:
                 ends.sort()
             self._ends = ends
         return self._ends
+
+
+def _longest(job: Waiting) -> int:
+    """Return the most seconds for which a job counts: by its prediction or its whole walltime."""
+    walltime = job.job.walltime
+    return job.predicted if job.predicted > walltime else walltime
 
 
 _NONE = np.zeros(0, dtype=np.int64)

@@ -167,6 +167,8 @@ class RuleBook:
         #: The most on any request, by moldable job.
         self._most_of: dict[int, Counter[Key]] = {}
         self._closed: ClosedRows | None = None
+        #: From when to when, half-open, :meth:`plain_until` returns the third, seconds.
+        self._plain_until = 0, 0, 0
         #: Whether jobs may ask for groups of nodes, or have unequal slots.
         self.layouts = machine.rules.layouts
         self._level_of = {name: row for row, name in enumerate(machine.level_names)}
@@ -291,6 +293,27 @@ class RuleBook:
         if closed_rows is None or not closed_rows.since <= now < closed_rows.valid or closed_rows.until < until:
             closed_rows = self._closed = self._ahead(now, now + 2 * (until - now))
         return closed_rows
+
+    def plain_until(self, now: int) -> int:
+        """Return up to when no rule limits jobs that have ended by then, seconds. `now` if some rule does at once."""
+        since, valid, until = self._plain_until
+        if not since <= now < valid:
+            until, valid = 0, NEVER
+            if not (self.parts or self.floating or self.named or self.layouts):
+                until, valid = self._next_begin(now)
+            self._plain_until = now, valid, until
+        return max(until, now)
+
+    def _next_begin(self, now: int) -> tuple[int, int]:
+        """Return when the first nodes close or have closed, and when this changes next. Seconds."""
+        begins, changes = [NEVER], [NEVER]
+        for rule in self.closing:
+            every = getattr(rule, "every", None) or rule.end
+            for closure in rule.closures(self.machine.nodes, now, max(now + every + 1, rule.end)):
+                begins.append(closure.begin)
+                changes.append(closure.begin if closure.begin > now else closure.end)
+        outage = self.machine.rules.next_outage(now)
+        return min(begins), min(changes) if outage is None else min(*changes, outage)
 
     def closures(self, now: int, until: int) -> list[Closure]:
         """Return the closures that begin before a time and end after now, those of floating reservations as well."""

@@ -10,8 +10,9 @@ from drawn import number_of_inputs
 from ruled_workloads import ruled, written_dispatcher
 
 from hpcdispatch.dispatchers import EASY, JobView, Running, Start, State, Waiting, space_of
-from hpcdispatch.simulation import ActionError, VainRuleWarning, simulate, violations
-from hpcdispatch.workloads import Job, Limit, Machine, Power, Reservation, Workload
+from hpcdispatch.dispatchers.rule_book import RuleBook
+from hpcdispatch.simulation import ActionError, Budget, VainRuleWarning, simulate, violations
+from hpcdispatch.workloads import Job, Limit, Machine, Outage, Power, Reservation, Workload
 
 #: Seconds that brute force looks ahead.
 AHEAD = 400
@@ -218,6 +219,16 @@ def test_a_start_against_a_rule_names_job_node_and_time():
             simulate(workload, Reckless())
 
 
+def test_an_outage_that_is_not_announced_forbids_no_start_before():
+    rules = {
+        "reservations": [Reservation(100, 150, amounts={"core": 4})],
+        "outages": [Outage(90, 120, announced=False)],
+    }
+    job = Job("1", 30, 50, 80, 4, {"core": 1})
+    result = simulate(Workload([job], replace(Machine.pool(8), **rules)), "easy", budget=Budget(), overrun="kill")
+    assert result.jobs["start"].tolist() == [30]
+
+
 def test_a_cap_that_changes_holds_by_walltimes():
     # 20 W at most from 100 on. Job 1 may last beyond that, so job 2 waits until it ends. Job 3 ends before.
     machine = replace(Machine.pool(8), power=Power({"core": 10}, cap=((0, 60), (100, 20)), every=200))
@@ -321,3 +332,98 @@ def test_a_running_job_in_a_reservation_holds_its_amounts():
         runs.append(run)
     state = State(110, [waiting], runs, machine.capacity - 14, machine)
     assert state.profile().earliest(waiting)[0] == 140
+
+
+class KeepsAtStart:
+    """EASY that asks for the start of the job with kept room, and tries each other job alone."""
+
+    on_profile = True
+
+    def dispatch(self, state):
+        room = state.profile()
+        starts = room.start_now(state.queue, skip=False)
+        if room.behind:
+            head, *others = room.behind
+            fit = room.earliest(head)
+            if fit is not None:
+                room.keep(head, fit[0])
+            for job in others:
+                starts += room.start_now([job])
+        return starts
+
+
+def test_jobs_on_a_pool_end_before_it_closes():
+    machine = replace(Machine.pool(8), reservations=[Reservation(100, 130)])
+    fits, exceeds = (waiting(machine, number, walltime, 2) for number, walltime in ((1, 100), (2, 101)))
+    runs = [running(machine, 3, 50, [0] * 4)]
+    for jobs in ([fits], [exceeds], [exceeds, fits]):
+        started = state_of(machine, jobs, runs).profile().start_now(jobs)
+        assert [start.job.id for start in started] == ["1"] * (fits in jobs)
+    for walltime, start in ((50, 50), (51, 130)):
+        head, other = waiting(machine, 4, walltime, 8), waiting(machine, 5, 60, 2)
+        state = state_of(machine, [head, other], runs)
+        assert state.profile().earliest(head)[0] == start
+        assert state.profile().earliest(head, seconds=51)[0] == 130
+        for at in (None, start):
+            room = state.profile()
+            room.keep(head, at)
+            assert len(room.start_now([other])) == (start == 130)
+    with pytest.raises(ValueError, match="job 4: keep: does not fit at 50"):
+        state.profile().keep(head, 50)
+
+
+def test_jobs_that_start_one_by_one_share_what_a_kept_job_leaves():
+    machine = replace(Machine.pool(8), reservations=[Reservation(1000, 1030)])
+    head, *others = (waiting(machine, number, walltime, nodes) for number, walltime, nodes in JOBS)
+    room = state_of(machine, [head, *others], [running(machine, 9, 50, [0] * 4)]).profile()
+    room.keep(head)
+    assert [len(room.start_now([job])) for job in others] == [1, 0, 1]
+
+
+#: The first needs 6 slots from 50 s on and leaves 2 of 8. The last ends before.
+JOBS = (1, 100, 6), (2, 100, 1), (3, 100, 2), (4, 50, 2)
+
+
+def closing_pool(g):
+    """Return a pool of 16 cores that closes, at most in part, once or again and again."""
+    begin, length = g.randint(20, 90), g.randint(5, 30)
+    amounts = {"core": 5} if g.random() < 0.4 else None
+    every = g.choice([None, g.randint(130, 200)])
+    down = Outage(200, 230, [0], announced=g.random() < 0.5, requeue=True)
+    reserved = Reservation(begin, begin + length, amounts=amounts, every=every)
+    return replace(Machine.pool(16), reservations=[reserved], outages=[down] if g.random() < 0.4 else [])
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["easy", "easy-sjbf", "easy:reserve_by=walltimes", "easy:depth=3", "easy:strict=false", KeepsAtStart()],
+)
+def test_plain_numbers_before_the_next_closure_equal_the_whole_profile(monkeypatch, kind):
+    plain_until = RuleBook.plain_until
+    used = 0
+    for seed in range(number_of_inputs(100, 30)):
+        g = random.Random(seed)
+        machine = closing_pool(g)
+        jobs = [
+            replace(job, reservation="", licences={}, per_node={"core": job.per_node["core"]})
+            for job in ruled(seed).jobs
+        ]
+        predictor = g.choice(["walltime", "oracle", "last2"])
+        overrun = g.choice(["kill", "run", "resubmit:factor=1.5,cap=90"])
+        starts = []
+        for plain in (True, False):
+
+            def until(book, now, plain=plain):
+                nonlocal used
+                used += plain_until(book, now) > now
+                return plain_until(book, now) if plain else now
+
+            monkeypatch.setattr(RuleBook, "plain_until", until)
+            # With a budget no whole trace is compiled.
+            budget = Budget(decisions=10**6)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                result = simulate(Workload(jobs, machine), kind, predictor, overrun=overrun, budget=budget)
+            starts.append(result.jobs[["start", "end"]].to_numpy().tolist())
+        assert starts[0] == starts[1], (seed, predictor, overrun)
+    assert used
