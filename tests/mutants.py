@@ -4,6 +4,7 @@ A fault changes a comparison, a sign, a number, a condition or a choice at one p
 `simulation` or `workloads`. The places are drawn with a fixed seed. The code is changed in a copy of the repository.
 There the tests of the changed module run first, then those that import it, then the others, each time until one fails.
 A test that needs more than :data:`OF_A_TEST` finds the mutant as well. A stage that is cut by its own limit finds none.
+A test that fails is run once more without the mutant. If it fails then, it finds none, and is left out from there on.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -127,7 +129,7 @@ def pytest_runtest_setup() -> None:
         signal.setitimer(signal.ITIMER_PROF, OF_A_TEST)
 
 
-def run(copy, tests, seconds):
+def run(copy, tests, seconds, left_out=()):
     """Run tests in the copy until one fails. Return what it says: ``None`` if none does, or the name of the test."""
     if not tests:
         return None
@@ -137,7 +139,7 @@ def run(copy, tests, seconds):
     def bound():
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
-    words += map(str, tests)
+    words += [*(f"--deselect={test}" for test in left_out), *map(str, tests)]
     done = subprocess.run(words, cwd=copy, env=known, capture_output=True, text=True, check=False, preexec_fn=bound)
     if done.returncode in (0, 5):
         return None
@@ -153,21 +155,36 @@ def run(copy, tests, seconds):
     return f"exit {done.returncode}, {last}"
 
 
-def judged(mutant, copy, seconds, most):
-    """Return which test finds a mutant, or ``None``."""
+def judged(mutant, copy, seconds, most, failing):
+    """Return which test finds a mutant, or ``None``. Tests that fail without it find none, and join `failing`."""
     target = copy / mutant.path.relative_to(ROOT)
     kept = target.read_bytes()
-    stat = target.stat()
-    target.write_bytes(kept[: mutant.start] + mutant.new.encode() + kept[mutant.end :])
-    try:
-        for tests in stages(mutant.path)[:most]:
-            found = run(copy, [test.relative_to(ROOT) for test in tests], seconds)
-            if found is not None:
+    for tests in stages(mutant.path)[:most]:
+        named = [test.relative_to(ROOT) for test in tests]
+        while True:
+            with replaced(target, kept[: mutant.start] + mutant.new.encode() + kept[mutant.end :]):
+                found = run(copy, named, seconds, failing)
+            if found is None:
+                break
+            test = re.search(r"tests/\S+\.py::.*?(?=: no end within|$)", found)
+            if test is None or run(copy, [test[0]], seconds) is None:
                 return found
-    finally:
-        target.write_bytes(kept)
-        os.utime(target, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+            print(f"    {test[0]} fails without a mutant, too", flush=True)
+            failing.append(test[0])
     return None
+
+
+@contextmanager
+def replaced(path, text):
+    """Replace the bytes of a file for a while. Afterwards it has its time again, so that its byte code is kept."""
+    kept = path.read_bytes()
+    stat = path.stat()
+    path.write_bytes(text)
+    try:
+        yield
+    finally:
+        path.write_bytes(kept)
+        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
 def main():
@@ -186,12 +203,13 @@ def main():
         print(*(f"{number:3} {mutant}" for number, mutant in chosen), sep="\n")
         return
     survivors = 0
+    failing = []
     with tempfile.TemporaryDirectory() as name:
         copy = Path(name) / "hpcdispatch"
         shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".venv*", ".git", ".*cache", "results", ".typecheck"))
         for number, mutant in chosen:
             began = monotonic()
-            found = judged(mutant, copy, given.seconds, given.stages)
+            found = judged(mutant, copy, given.seconds, given.stages, failing)
             survivors += found is None
             print(f"{number:3} {mutant}\n    {found or 'survives'}, {monotonic() - began:.0f} s", flush=True)
     print(f"{len(chosen)} mutants, {survivors} survive")

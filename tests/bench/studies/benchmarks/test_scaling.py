@@ -45,7 +45,7 @@ def test_all_jobs_wait_at_once_and_nodes_are_those_asked_for():
 def test_decisions_after_the_first_are_measured_until_the_queue_is_half():
     point = measure_point("queue", "fcfs", 40, 60.0)
     assert 5 <= point.decisions < 40
-    assert 0 < point.decision < point.step
+    assert 0 <= point.decision <= point.step  # The clock of CPU time may be coarse.
 
 
 def test_an_unknown_dispatcher_is_one_line():
