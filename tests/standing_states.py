@@ -6,9 +6,9 @@ from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads.machine_state import EndedJob, MachineState, RunningSince
 
 
-def state_of(workload, predictor="walltime"):
-    """Return the last two thirds of a workload, and the state under FCFS at their begin."""
-    result = simulate(workload, "fcfs", predictor, overrun="kill")
+def state_of(workload, predictor="walltime", dispatcher="fcfs"):
+    """Return the last two thirds of a workload, and the state at their begin."""
+    result = simulate(workload, dispatcher, predictor, overrun="kill")
     at = int(result.jobs["start"].quantile(1 / 3)) + 1
     placed = result.attempts
     runs = placed[(placed["start"] < at) & (placed["end"] >= at)]

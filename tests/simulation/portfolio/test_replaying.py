@@ -6,7 +6,7 @@ from internal_options import simulate
 from standing_states import state_of
 
 from hpcdispatch.dispatchers import Portfolio
-from hpcdispatch.testing import samples
+from hpcdispatch.testing import moldable, samples
 
 WORKLOADS = samples()[1:]
 
@@ -71,6 +71,17 @@ def test_what_ran_at_the_beginning_runs_in_replays(workload):
     result = simulate(left, mirror, "oracle", overrun="kill", state=state)
     assert mirror.seen
     for past, replayed in mirror.seen[:: max(1, len(mirror.seen) // 3)]:
+        assert not replayed.failure
+        assert replayed.outcome.waits.tolist() == real_waits(result, past)
+
+
+def test_what_ran_on_one_of_its_shapes_does_so_in_replays():
+    left, state = state_of(moldable(), dispatcher="sa")
+    assert any(run.shape is not None for run in state.running)
+    mirror = Mirror("fcfs")
+    result = simulate(left, mirror, "oracle", overrun="kill", state=state)
+    assert mirror.seen
+    for past, replayed in mirror.seen[:4]:
         assert not replayed.failure
         assert replayed.outcome.waits.tolist() == real_waits(result, past)
 
