@@ -19,6 +19,7 @@ from ..models.profiles.timeline import (
     add_running,
     any_fits,
     fit_now,
+    hold_amounts,
     keep,
     make_asks,
     one_of,
@@ -358,8 +359,8 @@ class Profile(ProfileSearch):
     def held_back(self, jobs: Sequence[Waiting]) -> tuple[BoolArray, list[Waiting]]:
         """Return which jobs an amount of the whole machine holds back now, such as a licence, and who keep one.
 
-        Of the jobs that lack an amount, the first keeps it: a later job is held back, too, unless it ends by its
-        walltime before enough is free, by the predicted ends of running jobs, or leaves enough. Nodes do not count.
+        Each job is judged alone. Of those that lack an amount, the first keeps it, as in :meth:`start_now`: a later job
+        is held back, too, unless it ends before enough is free, or leaves enough. Nodes do not count.
 
         Parameters
         ----------
@@ -371,27 +372,17 @@ class Profile(ProfileSearch):
         held, keepers
             Shape (jobs,), and the first job that lacks each amount, in order.
         """
-        shared = self._shared_amounts()
-        free = shared.free_now()
-        need = shared.need_of_all(jobs)
-        lacks = (need > 0) & (need > free)
-        held = np.asarray(lacks.any(axis=1))
-        if not held.any():
+        held, keeps = np.zeros((2, len(jobs)), dtype=np.bool_)
+        keys = len(self._shared_amounts().keys)
+        if not keys or not len(jobs):
             return held, []
-        ends = np.array([self.now + job.job.walltime for job in jobs])
-        running = self._state.running.entries
-        released = shared.need_of_all(running)
-        keepers = set()
-        for key in np.flatnonzero(lacks.any(axis=0)).tolist():
-            keeper, left, enough = int(lacks[:, key].argmax()), int(free[key]), self.now
-            keepers.add(keeper)
-            for run, amount in zip(running, released[:, key].tolist(), strict=True):
-                if left >= need[keeper, key]:
-                    break
-                left, enough = left + amount, run.expected_end(self.now)
-            later = np.arange(len(jobs)) > keeper
-            held |= later & (need[:, key] > max(left - need[keeper, key], 0)) & (ends > enough)
-        return held, [jobs[place] for place in sorted(keepers)]
+        self._leave_plain()
+        asks = self._asks_of(list(jobs))
+        self._reach(self.now + int(max(asks.seconds.max(), asks.bound.max())), whole=True)
+        line = self._room(keys + 1, keys + 1)
+        kept = open_kept(keys + 2, line.demand.shape[1], keys)
+        hold_amounts(line.memory, asks.memory, kept.memory, held, keeps)
+        return held, [jobs[place] for place in np.flatnonzero(keeps).tolist()]
 
     def free_until(
         self, job: Waiting, at: int | None = None, shape: int | None = None

@@ -35,7 +35,7 @@ from ..protocol import (
 from ..registered import knows_site, layers
 from ..rule_book import RuleBook, keep_book, keep_rules, on_shape
 from .machine_rules import machine_constraints
-from .restrictions import Quota, Restrictions, SiteRules, bound_of
+from .restrictions import Restrictions, SiteRules, bound_of
 from .site_constraints import Closed
 from .start_check import StartCheck, StartError
 
@@ -201,7 +201,8 @@ class RuleGate:
             actions += self._start_inside(state, inside, rest, free)
             self._moved = True
             outside = State(state.now, queue, state.running, free, state.machine)
-        return [*actions, *self._guarded(outside, rest, state.free)]
+        beside = self._beside(outside, queue, [each for each in actions if isinstance(each, Start)], outside.free)
+        return [*actions, *self._guarded(outside, rest, state.free, beside.profile())]
 
     def _uses_profile(self, state: State) -> bool:
         """Return whether a copy of the dispatcher takes its room from the profile."""
@@ -316,60 +317,34 @@ class RuleGate:
             keep_rules(shown, self._book)
         return shown
 
-    def _guarded(self, state: State, rest: Restrictions, free: IntArray) -> Sequence[Action]:
+    def _guarded(self, state: State, rest: Restrictions, free: IntArray, profile: Profile) -> Sequence[Action]:
         """Run a dispatcher that ignores rules, and keep the starts that the rules allow.
 
-        `free` holds the free amounts before the starts in reservations.
+        `free` holds the free amounts before the starts in reservations. The profile is beside these.
         """
         ordered = rest.queue if self._sorted is None else self._sorted(_with_queue(state, rest.queue))
-        quotas = _Quotas(rest, state, ordered)
-        candidates, room = self._with_room(state, quotas.shown, ordered)
-        shown = self._shown(state, rest, candidates, free)
+        room = AllowedRoom(profile, ordered, self._book.layouts)
+        shown = self._shown(state, rest, [entry for entry in rest.queue if entry.order in room.shown], free)
         if not len(shown.queue):
             return self._answer(rest, [], state)
-        given = {entry.id: entry for entry in state.queue}
+        waiting = {entry.id: entry for entry in state.queue}
         starts: list[Start] = []
         others: list[Action] = []
         for action in self._decide(shown):
-            if not isinstance(action, Start) or id_of(action.job) not in given:
+            if not isinstance(action, Start) or id_of(action.job) not in waiting:
                 others.append(action)
                 continue
-            start = self._allowed(action, given[id_of(action.job)], state, rest, quotas, starts)
-            if start is not None and room is not None:
-                start = self._beside_kept(start, given[id_of(action.job)], room, quotas)
-            if start is None:
+            entry = waiting[id_of(action.job)]
+            start = None
+            if room.leaves_amounts(entry if action.shape is None else on_shape(entry, action.shape)):
+                start = self._allowed(action, entry, state, rest, starts)
+            taken = None if start is None else room.take(start, entry)
+            if taken is None:
                 self._refuse(f"job {id_of(action.job)} at {state.now} s")
             else:
-                starts.append(start)
+                self._moved = self._moved or taken is not start
+                starts.append(taken)
         return [*others, *self._answer(rest, starts, state)]
-
-    def _with_room(
-        self, state: State, queue: list[Waiting], ordered: Sequence[Waiting]
-    ) -> tuple[list[Waiting], Profile | None]:
-        """Return the jobs whose slots could lie now as they must, and the room for the first of the others.
-
-        The room is ``None`` if there are no others. A job asks the profile only if its slots must lie in some way.
-        """
-        asking = [entry for entry in queue if self._book.layouts and (entry.job.within or entry.job.slots)]
-        if not asking:
-            return queue, None
-        room = state.profile()
-        hidden = {entry.order for entry, fit in zip(asking, room.fit_now(asking).tolist(), strict=True) if not fit}
-        if not hidden:
-            return queue, None
-        room.keep(next(entry for entry in ordered if entry.order in hidden))
-        return [entry for entry in queue if entry.order not in hidden], room
-
-    def _beside_kept(self, start: Start, entry: Waiting, room: Profile, quotas: _Quotas) -> Start | None:
-        """Return a start that leaves the kept room, perhaps on other nodes. ``None`` if there is none."""
-        starts = room.start_now([entry]) if start.shape is None else []
-        if start.shape is None and not starts:
-            quotas.give_back(entry)
-            return None
-        if not starts or np.array_equal(np.sort(starts[0].placement), np.sort(start.placement)):
-            return start
-        self._moved = True
-        return Start(start.job, starts[0].placement, start.limit, start.shape, start.write)
 
     def _answer(self, rest: Restrictions, starts: Sequence[Start], state: State) -> list[Action]:
         """Return these starts and the rejections. While jobs wait, add a timer for the next opening of nodes."""
@@ -437,13 +412,11 @@ class RuleGate:
         return np.maximum(left, 0, out=left)
 
     def _allowed(
-        self, start: Start, entry: Waiting, state: State, rest: Restrictions, quotas: _Quotas, before: Sequence[Start]
+        self, start: Start, entry: Waiting, state: State, rest: Restrictions, before: Sequence[Start]
     ) -> Start | None:
         """Return a start as the rules allow it, or ``None``."""
         if start.shape is not None:
             entry = on_shape(entry, start.shape)
-        if not quotas.take(entry):
-            return None
         demand, bound = _asked(start, entry)
         placement = np.asarray(start.placement)
         now = state.now
@@ -464,7 +437,6 @@ class RuleGate:
                 counts = count_slots(np.maximum(left, 0), demand)
                 placed = place(entry.job, entry.since, now, counts, len(placement), self._machine)
             if placed is None:
-                quotas.give_back(entry)
                 return None
             self._moved = self._moved or placed is not placement
             placement = placed
@@ -563,76 +535,63 @@ def _fitted(left: IntArray, machine: Machine, placement: Placement, demand: tupl
     return choose(left, machine.capacity, counts, len(placement)) if int(counts.sum()) >= len(placement) else None
 
 
-class _Quotas:
-    """Licences, limits and power at one decision.
-
-    The first job held back by one of them gets a reservation, as in EASY backfilling. A later job may start if it ends
-    before enough is available, or leaves enough.
+class AllowedRoom:
+    """What the rules leave to jobs of a dispatcher that knows none, beside the amounts and nodes that others keep.
 
     Parameters
     ----------
-    rest
-        The rules at this decision.
-    state
-        Present state.
+    profile
+        Room beside all running jobs.
     ordered
         Waiting jobs in the dispatcher's order.
+    layouts
+        Whether slots of jobs may have to lie in some way.
 
     Attributes
     ----------
     shown
-        Jobs that each may start, in queue order.
+        Jobs that each may start, by order in the trace.
     """
 
-    def __init__(self, rest: Restrictions, state: State, ordered: Sequence[Waiting]) -> None:
-        self._rest, self._state = rest, state
-        #: When enough is available for a job held back, the amount left then, and the job's position.
-        self._held: dict[Quota, tuple[int, int, int]] = {}
+    def __init__(self, profile: Profile, ordered: Sequence[Waiting], layouts: bool) -> None:
+        self._profile = profile
+        #: Whether jobs could lack an amount of the whole machine.
+        self._lacking = bool(len(ordered)) and profile.may_lack()
         self._places = {entry.order: place for place, entry in enumerate(ordered)}
-        may = {entry.order for entry in ordered if self._admits(entry)}
-        self.shown = [entry for entry in rest.queue if entry.order in may]
+        self._keepers: list[Waiting] = []
+        left: Sequence[Waiting] = ordered
+        if self._lacking:
+            held, self._keepers = profile.held_back(ordered)
+            left = [entry for entry, back in zip(ordered, held.tolist(), strict=True) if not back]
+        asking = [entry for entry in left if layouts and (entry.job.within or entry.job.slots)]
+        fits = profile.fit_now(asking).tolist() if asking else []
+        misfits = [entry for entry, fit in zip(asking, fits, strict=True) if not fit]
+        self.shown = {entry.order for entry in left} - {entry.order for entry in misfits}
+        #: Whether a job keeps nodes.
+        self._keeps_nodes = bool(misfits)
+        if misfits:
+            profile.keep(misfits[0])
 
-    def take(self, entry: Waiting) -> bool:
-        """Use a job's quotas if available. Return whether they are."""
-        uses = self._rest.uses_of(entry)
-        if not self._admits(entry):
-            return False
-        self._rest.take_quotas(uses)
-        ends = self._state.now + bound_of(entry)
-        for what, amount in uses:
-            if what in self._held and ends > self._held[what][0]:
-                time, left, place = self._held[what]
-                self._held[what] = time, left - amount, place
-        return True
-
-    def give_back(self, entry: Waiting) -> None:
-        """Return the quotas of a job that does not start."""
-        self._rest.take_quotas([(what, -amount) for what, amount in self._rest.uses_of(entry)])
-
-    def _admits(self, entry: Waiting) -> bool:
-        """Return whether a job may start. The first job that lacks a quota gets a reservation of it."""
-        uses = self._rest.uses_of(entry)
+    def leaves_amounts(self, entry: Waiting) -> bool:
+        """Return whether a job leaves the amounts that earlier ones keep. One that lacks an amount keeps it."""
+        if not self._lacking:
+            return True
         place = self._places[entry.order]
-        ends = self._state.now + bound_of(entry)
-        short = [(what, amount) for what, amount in uses if amount > self._rest.left(what)]
-        for what, amount in short:
-            if what not in self._held:
-                self._held[what] = *self._shadow(what, amount), place
-        return not short and not any(
-            what in self._held
-            and self._held[what][2] < place
-            and ends > self._held[what][0]
-            and amount > self._held[what][1]
-            for what, amount in uses
-        )
+        before = [keeper for keeper in self._keepers if self._places[keeper.order] < place]
+        held, keepers = self._profile.held_back([*before, entry])
+        if entry in keepers:
+            self._keepers = [*before, entry, *self._keepers[len(before) :]]
+        return not held[-1]
 
-    def _shadow(self, what: Quota, amount: int) -> tuple[int, int]:
-        """Return when enough of a quota is available, by predicted ends, and the amount left then."""
-        time = self._state.now
-        left = self._rest.left(what)
-        for run in self._state.running:
-            if left >= amount:
-                break
-            time = run.expected_end(self._state.now)
-            left += dict(self._rest.rules.of_running(run).uses).get(what, 0)
-        return time, left - amount
+    def take(self, start: Start, entry: Waiting) -> Start | None:
+        """Take the room of a start, perhaps on other nodes. ``None`` if it takes nodes that another job keeps."""
+        if not self._keeps_nodes or start.shape is not None:
+            if self._lacking:
+                self._profile.take(entry, self._profile.now, np.asarray(start.placement), start.shape)
+            return start
+        starts = self._profile.start_now([entry])
+        if not starts:
+            return None
+        if np.array_equal(np.sort(starts[0].placement), np.sort(start.placement)):
+            return start
+        return Start(start.job, starts[0].placement, start.limit, start.shape, start.write)

@@ -1190,6 +1190,42 @@ def _lacks_amounts(line: Timeline, asks: Asks, job: int, kept: RoomReservations,
 
 
 @compiled
+def hold_amounts(memory: IntArray, wanted: IntArray, reserved: IntArray, held: BoolArray, keeps: BoolArray) -> None:
+    """Mark the jobs that shared amounts hold back now, each judged alone. Nodes do not count.
+
+    The first job that lacks an amount keeps it: a later job is held back, too, if that one would be delayed.
+
+    Parameters
+    ----------
+    memory
+        With room for one row, and one for each key.
+    wanted
+        The jobs, in order.
+    reserved
+        No jobs, and space for two and one for each key.
+    held, keeps
+        Receive which jobs are held back, and which of these keep an amount. Shape (jobs,).
+    """
+    line = timeline_of(memory)
+    resources = line.demand.shape[1]
+    asks = asks_of(wanted, resources, line.need.shape[1])
+    kept = kept_of(reserved, resources, line.need.shape[1])
+    buffer = _scratch_of(line)
+    for job in range(len(asks.slots)):
+        last = kept.number[0]
+        if _lacks_amounts(line, asks, job, kept, buffer):
+            held[job] = True
+            keeps[job] = kept.number[0] > last
+        elif last > 0 and asks.need[job].any():
+            _keep(kept, asks, job, 0, line.now)  # Its amounts without nodes, as a job that starts now.
+            kept.number[0] = last
+            if _matters(line, kept.asks, last, kept):
+                _plan(line, kept.asks, last, line.now, buffer, FIRST_FIT)
+                held[job] = _first_delayed(line, kept, buffer, FIRST_FIT) >= 0
+                _remove_last(line)
+
+
+@compiled
 def start_now(
     memory: IntArray,
     wanted: IntArray,

@@ -9,7 +9,7 @@ from ruled_workloads import ruled
 from hpcdispatch.dispatchers import State, Waiting
 from hpcdispatch.dispatchers.protocol import JobView, Running
 from hpcdispatch.simulation import check, simulate
-from hpcdispatch.workloads import Job, Limit, Machine
+from hpcdispatch.workloads import Job, Limit, Machine, Power
 
 
 @pytest.mark.parametrize("dispatcher", ["lookahead", "guarded"])
@@ -47,3 +47,18 @@ def test_the_first_job_that_lacks_an_amount_keeps_it():
     held, keepers = state.profile().held_back(state.queue)
     assert [job.id for job, back in zip(state.queue, held, strict=True) if back] == ["first", "long", "large"]
     assert [job.id for job in keepers] == ["first"]
+
+
+@pytest.mark.parametrize(("high", "held"), [(160.0, ["large"]), (80.0, ["large", "long"])])
+def test_a_job_that_waits_for_a_higher_cap_holds_back_only_jobs_that_would_delay_it(high, held):
+    """There is power for 4 cores until 100, then for 16 or for the 8 that the large job needs."""
+    cap = Power({"core": 10.0}, idle=0.0, cap=((0, 40.0), (100, high)), every=1000)
+    machine = replace(Machine.pool(16), power=cap)
+    waiting = []
+    for id_, cores, walltime in (("large", 8, 50), ("long", 4, 500), ("short", 4, 100)):
+        job = JobView(Job(id_, 0, walltime, walltime, nodes=cores), machine)
+        waiting.append(Waiting(job, walltime, 0, 0, len(waiting), (1,)))
+    state = State(0, waiting, [], machine.capacity, machine)
+    back, keepers = state.profile().held_back(waiting)
+    assert [job.id for job, is_held in zip(waiting, back, strict=True) if is_held] == held
+    assert [job.id for job in keepers] == ["large"]
