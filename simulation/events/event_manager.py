@@ -80,6 +80,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         self._step = steps.get(same_instant)
         self._frees_foreseen = same_instant == "arrivals-first"
         self._opened = -1
+        self._owed = False
         self._predicted: deque[int | None] = deque()
         self.current_time = 0
         bounded = overrun.mode != "run"
@@ -233,12 +234,15 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         if self._opened != now:
             self._opened = now
             foreseen = [job for job in ending if self._frees_foreseen and job.running.predicted_end == now]
-            # The dispatch after a first end that was foreseen comes before the other ends.
-            first = bool(foreseen) and foreseen[0] is ending[0]
-            happened = self._open(now, foreseen) or first
+            # The dispatch after a first end that was foreseen comes after the arrivals and before the other ends.
+            self._owed = bool(foreseen) and foreseen[0] is ending[0]
+            happened = self._open(now, foreseen)
             ending = [job for job in ending if job.running is not None]
         if self.loaded and self.loaded[0].queued_time == now:
             cycle.submit(self.loaded.popleft(), now, self._predicted.popleft() if self._predicted else None)
+            happened = True
+        elif self._owed:
+            self._owed, cycle.changed = False, True
             happened = True
         elif ending and not happened:
             cycle.end(ending[0], ending[0].outcome, now)

@@ -3,7 +3,7 @@
 ``python -m hpcdispatch.bench.studies.benchmarks.published`` prints two tables. The first has the filter and the rules
 of the study of Gaussier et al. (SC 2015). Jobs without a walltime are dropped. Jobs are killed at their request.
 Bounded slowdown has a threshold of 10 s. Within a second arrivals come before completions, as in pyss. Beside it stands
-the default, one dispatch an instant. The rows of EASY with AVG2 are not met: pyss has another EASY for them.
+the default, one dispatch an instant. EASY of pyss is ``pyss-easy`` with arrivals first, and ``easy`` by default.
 The second table has jobs that run on to their real end.
 """
 
@@ -15,15 +15,15 @@ from dataclasses import dataclass
 
 import click
 
-from ....simulation import SameInstant, simulate
+from ....simulation import simulate
 from ....workloads import read
 from ....workloads.fetching import fetch
 from ...reports.tables import Table
 from ..one_line_errors import in_one_line
 from ..printed_tables import show
-from ..published.sc15 import FILES, RULES, TABLE, slowdown
+from ..published.sc15 import FILES, RULES, TABLE, slowdown, values
 
-COLUMNS = ("trace", "dispatcher", "predictor", "jobs", "metric", "published", "arrivals first", "batch")
+COLUMNS = ("trace", "dispatcher", "predictor", "jobs", "metric", "published", "arrivals first", "batch", "equal starts")
 
 #: Dispatcher to mean wait (s) and mean bounded slowdown of an independent simulator. On KTH, jobs running on.
 RUNNING_ON = {
@@ -51,6 +51,8 @@ class PublishedFigure:
         The figure.
     arrivals_first, batch
         Ours with an arrival or an end at a time, and with one dispatch an instant; NaN where it was not run.
+    equal_starts
+        How many jobs start with arrivals first as in an independent simulator. ``None`` where it was not run.
     """
 
     trace: str
@@ -61,20 +63,29 @@ class PublishedFigure:
     published: float
     arrivals_first: float
     batch: float
+    equal_starts: int | None = None
 
 
 _FETCHED = tuple(trace for trace in TABLE if trace not in FILES)
-ORDERS: tuple[SameInstant, ...] = ("arrivals-first", "batch")
 
 
 def study(traces: tuple[str, ...]) -> Iterator[PublishedFigure]:
     """Yield the rows of the study for some traces."""
     for trace in traces:
-        workload = read(fetch(trace), **RULES.reading(trace))
-        for (dispatcher, predictor), published in TABLE[trace].items():
-            slowdowns = [slowdown(workload, dispatcher, predictor, same_instant=order) for order in ORDERS]
+        path = fetch(trace)
+        workload = read(path, **RULES.reading(trace))
+        for (dispatcher, predictor), value in zip(TABLE[trace], values(trace, path), strict=True):
+            batch = slowdown(workload, dispatcher.removeprefix("pyss-"), predictor, same_instant="batch")
             yield PublishedFigure(
-                trace, dispatcher, predictor, len(workload), "bounded slowdown", published, *slowdowns
+                trace,
+                dispatcher,
+                predictor,
+                value.jobs,
+                "bounded slowdown",
+                value.theirs,
+                value.ours,
+                batch,
+                value.equal_starts,
             )
 
 
@@ -94,7 +105,7 @@ def cells(row: PublishedFigure) -> list[str]:
     made = [row.trace, row.dispatcher, row.predictor, f"{row.jobs:,}", row.metric, f"{row.published:,.2f}"]
     for value in (row.arrivals_first, row.batch):
         made.append("" if math.isnan(value) else f"{value:,.2f} ({value / row.published - 1:+.1%})")
-    return made
+    return [*made, "" if row.equal_starts is None else f"{row.equal_starts:,}"]
 
 
 @click.command(help=__doc__)

@@ -16,16 +16,17 @@ from pathlib import Path
 
 import click
 import numpy as np
+from oracles.paper_rules import hpcopt_starts
 
 from ....dispatchers import Dispatcher, Start, State, Waiting
 from ....models import pool_placement
-from ....simulation import conventions, simulate
+from ....simulation import Result, conventions, simulate
 from ....workloads import Machine, Workload, read
 from ....workloads.fetching import fetch
 from ..one_line_errors import in_one_line
 from ..printed_tables import show
 from .rules import check_pool, cores, shadow_time
-from .values import Value, table_of
+from .values import Value, equal_starts, table_of
 
 
 class BackfillsToTheRealEnd:
@@ -111,16 +112,24 @@ TABLE: dict[str, dict[str, float]] = {
 RULES = conventions("hpcopt")
 
 
+def simulated(workload: Workload, name: str, predictor: str = RULES.predictor) -> Result:
+    """Simulate a dispatcher of the leaderboard."""
+    return simulate(workload, DISPATCHERS[name], predictor, **RULES.simulate)
+
+
 def mean_wait(workload: Workload, name: str, predictor: str = RULES.predictor) -> float:
     """Return the mean wait under a dispatcher of the leaderboard, seconds."""
-    return float(simulate(workload, DISPATCHERS[name], predictor, **RULES.simulate).jobs["wait"].mean())
+    return float(simulated(workload, name, predictor).jobs["wait"].mean())
 
 
 def values(trace: str, path: Path) -> Iterator[Value]:
     """Yield the values of a trace."""
     workload = read(path, **RULES.reading(trace))
     for name, theirs in TABLE[trace].items():
-        yield Value(trace, name, len(workload), theirs, mean_wait(workload, name))
+        result = simulated(workload, name)
+        starts = hpcopt_starts(workload.jobs, int(workload.machine.capacity.sum()), name)
+        wait, equal = float(result.jobs["wait"].mean()), equal_starts(result, starts)
+        yield Value(trace, name, len(workload), theirs, wait, equal)
 
 
 @click.command(help=__doc__)

@@ -54,8 +54,15 @@ def of_sc15(trace: str, path: Path, settings: tuple[tuple[str, str], ...]) -> It
     for rule, (reading, simulating) in OF_SC15.items():
         workload = read(path, **{**sc15.RULES.reading(trace), **reading})
         for dispatcher, predictor in settings:
+            if dispatcher == "pyss-easy" and "same_instant" in simulating:
+                continue  # It needs arrivals before ends.
             value = sc15.slowdown(workload, dispatcher, predictor, **simulating)
             yield Change("sc15", trace, f"{dispatcher}, {predictor}", rule, value)
+    workload = read(path, **sc15.RULES.reading(trace))
+    for dispatcher, predictor in settings:
+        if dispatcher == "pyss-easy":
+            value = sc15.slowdown(workload, "easy", predictor)
+            yield Change("sc15", trace, f"{dispatcher}, {predictor}", "easy: decides at each arrival", value)
 
 
 class Unscheduled:

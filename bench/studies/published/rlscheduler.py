@@ -20,17 +20,18 @@ from pathlib import Path
 
 import click
 import numpy as np
+from oracles.paper_rules import rlscheduler_starts
 
 from ....dispatchers import Action, ListScheduler, Start, State
 from ....dispatchers.protocol import id_of
 from ....models import pool_placement
-from ....simulation import conventions, simulate
+from ....simulation import Result, conventions, simulate
 from ....workloads import Machine, Workload, read
 from ....workloads.fetching import fetch
 from ..one_line_errors import in_one_line
 from ..printed_tables import show
 from .rules import check_pool, cores, shadow_time
-from .values import Value, table_of
+from .values import Value, equal_starts, table_of
 
 #: First job of each window, among the first 10,000 of the trace.
 WINDOWS = (1981, 2756, 4299, 8850, 3316, 2714, 5228, 7762, 4022, 7085)
@@ -101,23 +102,31 @@ def jobs_of(path: str | PathLike[str]) -> Workload:
     return read(path, head=JOBS, **RULES.read)
 
 
-def bounded_slowdown(workload: Workload, order: str, backfill: bool) -> float:
-    """Return the mean over the ten windows."""
-    values = []
+def windows(workload: Workload, order: str, backfill: bool) -> Iterator[tuple[Workload, Result]]:
+    """Yield the ten windows and their simulations."""
     for first in WINDOWS:
         window = workload.slice(first, first + LENGTH)
-        result = simulate(window, Committed(order=ORDERS[order], backfill=backfill), **RULES.simulate)
-        values.append(result.summary()["bounded_slowdown_mean"])
-    return float(np.mean(values))
+        yield window, simulate(window, Committed(order=ORDERS[order], backfill=backfill), **RULES.simulate)
+
+
+def value(trace: str, workload: Workload, order: str, backfill: bool) -> Value:
+    """Return a published value, and the mean over the ten windows."""
+    slowdowns, equal = [], 0
+    for window, result in windows(workload, order, backfill):
+        slowdowns.append(result.summary()["bounded_slowdown_mean"])
+        starts = rlscheduler_starts(window.jobs, int(window.machine.capacity.sum()), order, backfill)
+        equal += equal_starts(result, starts)
+    setting = f"{order}, backfilling" if backfill else order
+    theirs = TABLE[trace][order][backfill]
+    return Value(trace, setting, LENGTH * len(WINDOWS), theirs, float(np.mean(slowdowns)), equal)
 
 
 def values(trace: str, path: Path) -> Iterator[Value]:
     """Yield the values of a trace, of each order without and with backfilling."""
     jobs = jobs_of(path)
-    for order, published in TABLE[trace].items():
-        for backfill, theirs in zip((False, True), published, strict=True):
-            setting = f"{order}, backfilling" if backfill else order
-            yield Value(trace, setting, LENGTH * len(WINDOWS), theirs, bounded_slowdown(jobs, order, backfill))
+    for order in TABLE[trace]:
+        for backfill in (False, True):
+            yield value(trace, jobs, order, backfill)
 
 
 @click.command(help=__doc__)

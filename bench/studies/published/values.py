@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ....simulation import Result
 from ....workloads.fetching import fetch
 from ...reports.tables import Table
 
@@ -25,6 +26,9 @@ class Value:
         How many jobs ran.
     theirs, ours
         The values.
+    equal_starts
+        How many jobs start when they do in an independent simulator with the rules of the paper. ``None`` where it was
+        not run.
     """
 
     trace: str
@@ -32,6 +36,7 @@ class Value:
     jobs: int
     theirs: float
     ours: float
+    equal_starts: int | None = None
 
     @property
     def deviation(self) -> float:
@@ -44,6 +49,11 @@ class Value:
         return abs(self.deviation) <= NEAR
 
 
+def equal_starts(result: Result, starts: Mapping[str, int]) -> int:
+    """Return how many jobs of a result have the start that another simulator gives them."""
+    return sum(starts.get(job) == start for job, start in zip(result.jobs["id"], result.jobs["start"], strict=True))
+
+
 def table_of(title: str, values: Iterable[Value], digits: int) -> Table:
     """Return values as a table. `digits` are behind the point."""
     rows = [
@@ -54,10 +64,12 @@ def table_of(title: str, values: Iterable[Value], digits: int) -> Table:
             f"{each.theirs:,.{digits}f}",
             f"{each.ours:,.{digits}f}",
             f"{each.deviation:+.2%}",
+            "" if each.equal_starts is None else f"{each.equal_starts:,}",
         ]
         for each in values
     ]
-    return Table(title, ("trace", "setting", "jobs", "published", "ours", "deviation"), rows, 2)
+    columns = ("trace", "setting", "jobs", "published", "ours", "deviation", "equal starts")
+    return Table(title, columns, rows, 2)
 
 
 def at_hand(traces: Iterable[str]) -> Iterator[tuple[str, Path | None]]:

@@ -1,19 +1,20 @@
 """The rules of RLScheduler against a simulator of its own, and its table on traces."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from oracles.paper_rules import rlscheduler_starts
 
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.studies.published.rlscheduler import (
+    LENGTH,
     ORDERS,
     RULES,
-    TABLE,
+    WINDOWS,
     Committed,
-    bounded_slowdown,
     jobs_of,
+    value,
 )
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Job, Machine, Workload
@@ -33,53 +34,6 @@ def crowd(seed):
     return jobs
 
 
-KEYS = {
-    "FCFS": lambda job: job.submit,
-    "SJF": lambda job: job.walltime,
-    "F1": lambda job: math.log10(job.walltime) * job.nodes + 870 * math.log10(job.submit),
-}
-
-
-def starts_of(jobs, key, backfill):
-    """Return the starts: time goes from event to event, arrivals first, while one chosen job waits."""
-    coming, queue, running, starts = list(jobs), [], [], {}
-
-    def free():
-        return CORES - sum(job.nodes for job, _ in running)
-
-    def start(job, now):
-        queue.remove(job)
-        running.append((job, now))
-        starts[job.id] = now
-
-    def step():
-        ends = [begin + job.runtime for job, begin in running]
-        if coming and (not ends or coming[0].submit <= min(ends)):
-            queue.append(coming.pop(0))
-            return queue[-1].submit
-        first = ends.index(min(ends))
-        del running[first]
-        return min(ends)
-
-    now = 0
-    while coming or queue:
-        while not queue:
-            now = step()
-        chosen = min(queue, key=key)
-        left, shadow = free(), now
-        for end, nodes in sorted((begin + job.walltime, job.nodes) for job, begin in running):
-            if left >= chosen.nodes:
-                break
-            left, shadow = left + nodes, end
-        while chosen.nodes > free():
-            for job in queue[:] if backfill else ():
-                if job is not chosen and job.nodes <= free() and now + job.walltime < shadow:
-                    start(job, now)
-            now = step()
-        start(chosen, now)
-    return starts
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("backfill", [False, True])
 @pytest.mark.parametrize("order", ORDERS)
@@ -87,7 +41,7 @@ def test_every_start_is_that_of_another_simulator(order, backfill):
     for seed in range(6):
         jobs = crowd(seed)
         workload = Workload(jobs, Machine.pool(CORES))
-        expected = starts_of(jobs, KEYS[order], backfill)
+        expected = rlscheduler_starts(jobs, CORES, order, backfill)
         subjects = [Committed(order=ORDERS[order], backfill=backfill)]
         subjects += [] if backfill else [f"fcfs:order={ORDERS[order]},commit=true"]
         for subject in subjects:
@@ -117,5 +71,7 @@ def test_other_machines_than_pools_are_refused():
 def test_the_published_values_are_met(name, trace):
     jobs = jobs_of(trace(TRACES[name].file))
     for order in ("FCFS", "F1"):
-        for backfill, value in zip((False, True), TABLE[name][order], strict=True):
-            assert bounded_slowdown(jobs, order, backfill) == pytest.approx(value, abs=0.006)
+        for backfill in (False, True):
+            row = value(name, jobs, order, backfill)
+            assert row.ours == pytest.approx(row.theirs, abs=0.006)
+            assert row.equal_starts == LENGTH * len(WINDOWS)
