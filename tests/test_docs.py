@@ -9,7 +9,7 @@ import pytest
 from notebooks import TUTORIALS, executed, printed
 
 from hpcdispatch import simulate
-from hpcdispatch.bench.campaigns.comparison_plots import ComparisonPlots
+from hpcdispatch.bench.campaigns.comparison_plots import ComparisonPlots, ComparisonsPlots
 from hpcdispatch.dispatchers import registry as dispatchers
 from hpcdispatch.predictors import registry as predictors
 from hpcdispatch.simulation.plots.result_plots import ResultPlots
@@ -50,6 +50,8 @@ def test_the_gallery_has_every_plot_with_its_picture():
     text = (DOCS / "reference" / "gallery.md").read_text(encoding="utf-8")
     plots = {name for name in (*vars(ResultPlots), *vars(ComparisonPlots)) if not name.startswith("_")}
     assert set(re.findall(r"\.plot\.(\w+)\(", text)) == plots
+    several = {name for name in vars(ComparisonsPlots) if not name.startswith("_")}
+    assert set(re.findall(r"several\.plot\.(\w+)\(", text)) == several
 
 
 @pytest.mark.parametrize("name", [*dispatchers.names(), *predictors.names()])
