@@ -140,6 +140,7 @@ nightly-faults: .venv/installed
 	PYTHONPATH=tests $(BIN)/python -m faults.signals --signals 39 --first $(SEED)
 	PYTHONPATH=tests $(BIN)/python -m faults.arguments
 	PYTHONPATH=tests $(BIN)/python -m faults.mistakes
+	PYTHONPATH=tests $(BIN)/python -m faults.example_mistakes --share 0.2 --first $(SEED)
 	PYTHONPATH=tests $(BIN)/python -m faults.flips --count 1000 --first $(SEED)
 
 # The benchmarks as smoke tests, where CP-SAT pays, PCP'21 on KIT's machine, and one figure or table of each paper at small scale.

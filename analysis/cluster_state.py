@@ -5,12 +5,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from ..base import InputError
+from ..base.argument_types import names_wrong_types
 from ..workloads.slurm_cluster import ClusterJob, Snapshot
 from .eviction_scenario import Scenario, checked_scenario
 
 Unit = Literal["node", "core"]
 
 
+@names_wrong_types
 def cluster_state(snapshot: Snapshot, unit: Unit = "node", late: int = 0) -> Scenario:
     """Return the running and waiting jobs of a cluster on its usable nodes.
 

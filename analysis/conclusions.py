@@ -30,6 +30,7 @@ import pandas as pd
 import scipy
 
 from ..base import FloatArray, InputError, IntArray
+from ..base.argument_types import names_wrong_types
 
 Basis = Literal["independent", "resamples", "shifts", "trace"]
 Verdict = Literal["better", "worse", "not decided"]
@@ -202,6 +203,7 @@ class _Law(NamedTuple):
         return float(2 * scipy.special.stdtr(self.freedom, -abs(distance) / side))
 
 
+@names_wrong_types
 def of_samples(values: FloatArray, baseline: FloatArray, basis: Basis = "independent") -> Estimate:
     """Return the ratio of a metric to that of a baseline over the same samples. Pairs with a NaN are left out.
 
@@ -247,6 +249,7 @@ def of_samples(values: FloatArray, baseline: FloatArray, basis: Basis = "indepen
     return _settled(made, _resampled(np.log(values / baseline)))
 
 
+@names_wrong_types
 def of_days(values: Daily, baseline: Daily) -> Estimate:
     """Return the ratio of the mean of a metric of jobs to that of a baseline on one trace, by blocks of its days.
 
@@ -338,6 +341,7 @@ def corrected(estimates: Sequence[Estimate]) -> list[Estimate]:
     return made
 
 
+@names_wrong_types
 def conclusions(
     runs: pd.DataFrame,
     baseline: str,
@@ -390,6 +394,8 @@ def conclusions(
     known = list(dict.fromkeys(runs["contender"]))
     if baseline not in known:
         raise InputError(f"baseline: expected one of {', '.join(known)}; got {baseline!r}")
+    if metric not in runs:
+        raise InputError(f"metric: expected a column of the runs, got {metric!r}")
     runs = runs if "basis" in runs else runs.assign(basis="independent")
     keys = ["workload", "seed", "sample"]
     reference = runs.loc[runs["contender"] == baseline, [*keys, metric]]
@@ -445,6 +451,7 @@ def geometric_mean(estimates: Sequence[tuple[float, float, float]]) -> tuple[flo
     return math.exp(centre), math.exp(centre - below), math.exp(centre + above)
 
 
+@names_wrong_types
 def spread(values: FloatArray, basis: Basis = "independent") -> tuple[float, float]:
     """Return an interval of a mean over samples; NaN for one sample or an unknown value.
 

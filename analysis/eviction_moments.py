@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..base import InputError, IntArray
+from ..base.argument_types import names_wrong_types
 from ..models.eviction import Eviction, plan, plan_sharing
 from ..workloads import Workload, draw_checkpoints
 from .eviction_scenario import Scenario, checked_scenario
@@ -17,6 +18,7 @@ from .eviction_scenario import Scenario, checked_scenario
 _PARTS = 8
 
 
+@names_wrong_types
 def scenario_at(workload: Workload, instant: int, seed: int = 0) -> Scenario:
     """Return the running jobs at a moment of a trace. Checkpoints are random, as in section IV.B of the paper.
 
@@ -76,6 +78,7 @@ def running_at(start: IntArray, runtime: IntArray, instant: int) -> IntArray:
     return np.flatnonzero((start <= instant) & (instant < start + runtime))
 
 
+@names_wrong_types
 def recorded_starts(workload: Workload) -> IntArray:
     """Return when each job started, seconds of the trace, shape (jobs,).
 
@@ -119,6 +122,7 @@ def recorded_sizes(workload: Workload) -> IntArray:
     return np.asarray(sizes, dtype=np.int64)
 
 
+@names_wrong_types
 def eviction_front(
     scenario: Scenario, nodes: int, deadline: int, step: int = 1, *, sharing: bool = False
 ) -> pd.DataFrame:

@@ -6,11 +6,12 @@ from dataclasses import replace
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ..base import LONGEST, InputError, shown, write_whole
+from ..base.argument_types import names_wrong_types
 from ..base.checks import LARGEST, MOST_NODES
 from ..base.files import read_json
 from ..models.eviction import RunningJob, Storage, Write, WritingJob, writing_job
@@ -201,6 +202,14 @@ class Scenario(_ScenarioModel):
     jobs: Annotated[tuple[JobPart, ...], Field(min_length=1)]
     waiting: tuple[WaitingPart, ...] = ()
 
+    if not TYPE_CHECKING:  # Type checkers take the arguments from the fields.
+
+        def __init__(self, /, **fields: Any) -> None:
+            try:
+                super().__init__(**fields)
+            except ValidationError as error:
+                raise InputError(f"Scenario: {_said(error)}") from None
+
     @property
     def standing(self) -> tuple[JobPart | WaitingPart, ...]:
         """The running and the waiting jobs."""
@@ -255,6 +264,7 @@ def _writing(job: JobPart, storage: Storage) -> WritingJob:
     return replace(made, **given)
 
 
+@names_wrong_types
 def scenario_of(workload: Workload) -> Scenario:
     """Return the jobs that run at ``provenance.options["instant"]``, as if each started at its submission.
 
@@ -290,6 +300,7 @@ def scenario_of(workload: Workload) -> Scenario:
     return checked_scenario({"machine": machine, "jobs": jobs}, workload.provenance.source)
 
 
+@names_wrong_types
 def read_scenario(path: str | PathLike[str]) -> Scenario:
     """Read and check a scenario: JSON with the fields of :class:`Scenario`.
 
@@ -314,6 +325,7 @@ def read_scenario(path: str | PathLike[str]) -> Scenario:
     return checked_scenario(read_json(Path(path), "a scenario in JSON"), str(path))
 
 
+@names_wrong_types
 def write_scenario(scenario: Scenario, path: str | PathLike[str]) -> None:
     """Write a scenario that :func:`read_scenario` reads back.
 
@@ -339,15 +351,18 @@ def checked_scenario(found: Any, where: str) -> Scenario:
     InputError
         If the fields are invalid. The message begins with `where`.
     """
+    if not isinstance(found, dict):
+        raise InputError(f"{where}: expected an object, got {type(found).__name__}")
     try:
-        return Scenario.model_validate(found)
-    except ValidationError as error:
-        raise InputError(f"{where}: {_said(error)}") from None
+        return Scenario(**found)
+    except InputError as error:
+        raise InputError(f"{where}: {str(error).removeprefix('Scenario: ')}") from None
 
 
 def _said(error: ValidationError) -> str:
-    """Return the first error as field, expected and received value."""
-    first = error.errors(include_url=False)[0]
+    """Return the first error as field, expected and received value. An unknown field comes before a missing one."""
+    errors = error.errors(include_url=False)
+    first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
     place = f"{field}: " if field else ""
     kind = first["type"]

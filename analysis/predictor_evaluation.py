@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..base import FloatArray, InputError, IntArray, check_whole, distinct_labels, shown
+from ..base.argument_types import names_wrong_types
 from ..base.checks import LONGEST, is_real
 from ..base.contracts import PredictorContract
 from ..dispatchers.reservations.value_laws import ValueLaw
@@ -100,6 +101,7 @@ class PredictorEvaluation:
         return labelled(axes, "Error of predictions", "submission (days)", "mean absolute error (h)")
 
 
+@names_wrong_types
 def evaluate_predictors(
     workload: WorkloadLike,
     predictors: Sequence[str | Predictor] | str | Predictor = ("walltime", "last2", "heuristic"),

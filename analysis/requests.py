@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 
 from ..base import FloatArray, InputError
+from ..base.argument_types import names_wrong_types
 from ..models import reservations
 from ..models.reservations import ESDD, Checkpointing, Cost, Fit
 from ..workloads.formats.run_times import RunHistory
@@ -248,6 +249,7 @@ class Advice:
         return self.sequence if self.requests is None else self.requests
 
 
+@names_wrong_types
 def advise(runs: FloatArray | RunHistory, planning: Planning | None = None) -> Advice:
     """Return what to request for runs in the order of their ends.
 
@@ -460,6 +462,7 @@ def _strategies(
     return best, replace(plain, name="without checkpoints", note="the best requests without them"), *others
 
 
+@names_wrong_types
 def strategies(run_times: FloatArray, sequence: reservations.Sequence) -> tuple[Strategy, ...]:
     """Return the ways to choose requests, made from `run_times`: `sequence` first, then those to compare it with.
 
@@ -493,6 +496,7 @@ def strategies(run_times: FloatArray, sequence: reservations.Sequence) -> tuple[
     )
 
 
+@names_wrong_types
 def fare(
     strategy: Strategy, run_times: FloatArray, start: int, backfill_rate: float = 0.0, cost: Cost | None = None
 ) -> StrategyResult | None:

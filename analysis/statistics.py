@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..base import FloatArray
+from ..base.argument_types import names_wrong_types
 from ..simulation.metrics import CLASSES
 
 METRICS = ("wait", "turnaround", "slowdown", "bounded_slowdown")
@@ -25,6 +26,7 @@ NEAR = (0.75, 1.25)
 _NOBODY = ("", "-1")
 
 
+@names_wrong_types
 def describe(values: FloatArray) -> dict[str, float]:
     """Return ``n`` and the :data:`STATISTICS`, NaN if there are no values.
 
@@ -41,6 +43,7 @@ def describe(values: FloatArray) -> dict[str, float]:
     return {"n": len(values), **dict(zip(STATISTICS, numbers, strict=True))}
 
 
+@names_wrong_types
 def run_time_class(run: FloatArray) -> NDArray[np.str_]:
     """Return the name of the run-time class of each job.
 
@@ -55,6 +58,7 @@ def run_time_class(run: FloatArray) -> NDArray[np.str_]:
     return names[np.searchsorted([high for _, _, high in CLASSES[:-1]], run, side="right")]
 
 
+@names_wrong_types
 def statistics_by_class(metrics: pd.DataFrame, classes: NDArray[Any], order: list[Any]) -> pd.DataFrame:
     """Return one row per class and metric: ``class, metric, n`` and the :data:`STATISTICS`.
 
@@ -82,6 +86,7 @@ def statistics_by_class(metrics: pd.DataFrame, classes: NDArray[Any], order: lis
     return pd.DataFrame(rows, columns=["class", "metric", "n", *STATISTICS])
 
 
+@names_wrong_types
 def jain(values: FloatArray) -> float:
     """Return Jain's index, (sum x)^2 / (n sum x^2). It is 1 if all are equal, and 1/n if one has everything.
 
@@ -96,6 +101,7 @@ def jain(values: FloatArray) -> float:
     return float(values.sum()) ** 2 / (len(values) * squares) if squares else float("nan")
 
 
+@names_wrong_types
 def fairness(jobs: pd.DataFrame, metrics: pd.DataFrame, baseline: pd.Series | None = None) -> dict[str, float]:
     """Return how unevenly jobs and users wait.
 
@@ -154,6 +160,7 @@ def _over_users(users: pd.Series, slowdown: pd.Series) -> tuple[int, float]:
     return len(names), jain(means)
 
 
+@names_wrong_types
 def prediction(jobs: pd.DataFrame) -> dict[str, float]:
     """Return how good the predicted run times of the jobs that ran are.
 

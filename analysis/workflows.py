@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..base import FloatArray, InputError
+from ..base.argument_types import names_wrong_types
 from ..models.complexity import CONSTANT, LEAST_SIZES, ComplexityFit, fit_complexity
 
 #: A correlation above this explains the time; Gainaru et al., IJHPCA 2019, section 3.2.
@@ -53,6 +54,7 @@ class Workflow:
         return dict(zip(PERCENTILES, np.percentile(self.times, list(PERCENTILES.values())).tolist(), strict=True))
 
 
+@names_wrong_types
 def analyze(runs: pd.DataFrame, explains: float = EXPLAINS) -> tuple[Workflow, ...]:
     """Return every workflow, in the order of their median times.
 
@@ -84,6 +86,7 @@ def analyze(runs: pd.DataFrame, explains: float = EXPLAINS) -> tuple[Workflow, .
     return tuple(sorted(workflows, key=lambda workflow: (workflow.range["median"], workflow.name)))
 
 
+@names_wrong_types
 def phase_table(runs: pd.DataFrame, phases: Sequence[str]) -> pd.DataFrame:
     """Return how each phase of a workflow contributes to its run time.
 
@@ -167,6 +170,7 @@ def _note(fit: ComplexityFit, sizes: FloatArray, explains: float) -> str:
     return "; ".join(notes)
 
 
+@names_wrong_types
 def summary_table(workflows: Sequence[Workflow]) -> pd.DataFrame:
     """Return a row for each workflow.
 
@@ -202,6 +206,7 @@ def summary_table(workflows: Sequence[Workflow]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["workflow", "runs", *PERCENTILES, *columns])
 
 
+@names_wrong_types
 def class_table(workflows: Sequence[Workflow]) -> pd.DataFrame:
     """Return a row for each workflow and class.
 

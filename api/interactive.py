@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from .. import simulation
+from ..base.argument_types import names_wrong_types
 from ..bench.campaigns import comparison
 from ..models.compiled import COMPILING, notice
 from ..workloads import Workload, fetching, read
@@ -23,6 +24,7 @@ Show = Callable[[int, int | None], None]
 Tell = Callable[[str], None]
 
 
+@names_wrong_types
 def fetch(name: str, **reading: Any) -> Workload:
     """Return a published trace. It is downloaded if it is not in the cache. See :func:`hpcdispatch.workloads.fetch`.
 
@@ -46,6 +48,7 @@ def fetch(name: str, **reading: Any) -> Workload:
     return read(fetching.fetch(name), **reading)
 
 
+@names_wrong_types
 def example() -> Workload:
     """Return the sample trace of every installation: 900 jobs on 128 cores, three weeks, generated and no site's.
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
-from typing import Any, TypeVar, get_args
+from typing import Any, Protocol, TypeVar, get_args
 
+from .argument_types import names_wrong_types
 from .checks import check_whole, shown
 from .contracts import PredictorContract
 from .errors import InputError
@@ -19,6 +20,21 @@ from .registry import Option, Registry, options_of, part_label
 #: Seconds so far and number of earlier corrections of a job to its new predicted run time, seconds.
 Correction = Callable[[Any, int, int], float]
 P = TypeVar("P")
+
+
+class TimedJob(Protocol):
+    """What a correction reads of a job."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        ...
+
+    @property
+    def walltime(self) -> int:
+        """Its walltime, seconds."""
+        ...
+
 
 TSAFRIR_INCREMENTS: tuple[int, ...] = tuple(
     60 * minutes for minutes in (1, 5, 15, 30, 60, 120, 300, 600, 1200, 3000, 6000)
@@ -30,7 +46,10 @@ corrections = Registry("correction", "hpcdispatch.corrections")
 OPTION, OWN = "correction", "own"
 
 
-def tsafrir_correction(job: Any, elapsed: int, misses: int, increments: Sequence[int] = TSAFRIR_INCREMENTS) -> float:
+@names_wrong_types
+def tsafrir_correction(
+    job: TimedJob, elapsed: int, misses: int, increments: Sequence[int] = TSAFRIR_INCREMENTS
+) -> float:
     """Add 1, 5, 15, 30 min, 1, 2, 5, 10, ... h to the elapsed time, up to the walltime (Tsafrir, TPDS 2007).
 
     It is ``elapsed + increments[misses]``, with the last increment repeated. Before the walltime it is at most the
@@ -70,7 +89,8 @@ def tsafrir_correction(job: Any, elapsed: int, misses: int, increments: Sequence
     return float(min(corrected, job.walltime) if elapsed < job.walltime else corrected)
 
 
-def walltime_correction(job: Any, elapsed: int, misses: int) -> float:
+@names_wrong_types
+def walltime_correction(job: TimedJob, elapsed: int, misses: int) -> float:
     """Predict the walltime at the first miss. After the walltime the job may end at any second (SC 2015, reqtime).
 
     Examples
@@ -84,7 +104,8 @@ def walltime_correction(job: Any, elapsed: int, misses: int) -> float:
     return float(max(elapsed, job.walltime))
 
 
-def doubling_correction(job: Any, elapsed: int, misses: int) -> float:
+@names_wrong_types
+def doubling_correction(job: TimedJob, elapsed: int, misses: int) -> float:
     """Double the elapsed time, up to the walltime. After the walltime the doubling continues (SC 2015).
 
     Examples
@@ -99,7 +120,8 @@ def doubling_correction(job: Any, elapsed: int, misses: int) -> float:
     return float(min(doubled, job.walltime) if elapsed < job.walltime else doubled)
 
 
-def no_correction(job: Any, elapsed: int, misses: int) -> float:
+@names_wrong_types
+def no_correction(job: TimedJob, elapsed: int, misses: int) -> float:
     """Keep the prediction. The job may end at any second.
 
     Examples
@@ -165,6 +187,8 @@ def with_correction(predictor: P, name: str | Correction) -> P:
     >>> round(hd.simulate("example", "easy", predictor).summary()["wait_mean"])
     8004
     """
+    if not callable(getattr(predictor, "predict", None)):
+        raise InputError(f"predictor: expected an object with predict and observe, got {shown(predictor)}")
     return predictor if name == OWN else _corrected(copy(predictor), name)
 
 

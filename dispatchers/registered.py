@@ -7,6 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..base import InputError, Registry, shown
+from ..base.argument_types import names_wrong_types
 from ..workloads import Machine
 from .protocol import Dispatcher, DispatcherContract
 
@@ -17,6 +18,7 @@ MOST_LAYERS = 8
 _LAYER = re.compile(r"\b(?:over|first)\s*=")
 
 
+@names_wrong_types
 def create_dispatcher(spec: str | Dispatcher, internal: bool = False) -> Dispatcher:
     """Create a registered dispatcher from ``NAME:key=value,...``. A dispatcher object is returned as is.
 

@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 
 from ..base import IntArray
+from ..base.argument_types import names_wrong_types
 from ..models import NODE_ZERO as NODE_ZERO  # noqa: PLC0414  (had from here, too)
 from ..models import PlacementRule, choose, count_slots, equal_rows, pool_placement, shift, slots_of_each
 from ..workloads import Machine
@@ -178,6 +179,7 @@ def place_all(space: Space, waiting: Sequence[Waiting]) -> list[Placement] | Non
     return placed
 
 
+@names_wrong_types
 def space_of(state: StateView, rule: PlacementRule = "first-fit") -> Space:
     """Return the free room of `state`, filled by `rule`.
 

@@ -18,6 +18,7 @@ from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from ..base import BoolArray, FloatArray, InputError
+from ..base.argument_types import names_wrong_types
 from ..base.checks import shown
 from ..base.files import read_bounded
 from ..dispatchers import Action, State
@@ -98,6 +99,7 @@ class Network:
         return values.reshape(-1)
 
 
+@names_wrong_types
 def save_policy(path: str | PathLike[str], network: Network, env_spec: Any) -> None:
     """Write a network and the rules of its decisions as plain arrays, ``.npz``.
 
@@ -123,6 +125,7 @@ def save_policy(path: str | PathLike[str], network: Network, env_spec: Any) -> N
         np.savez(file, rules=np.array(json.dumps(Rules.of(env_spec).fields())), **arrays)
 
 
+@names_wrong_types
 def load_policy(path: str | PathLike[str]) -> PolicyDispatcher:
     """Return the dispatcher that :func:`save_policy` wrote. Nothing of the file is executed.
 

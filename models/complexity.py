@@ -13,6 +13,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from ..base import FloatArray
+from ..base.argument_types import names_wrong_types
 
 #: Classes, slowest growth first: the powers of n and of log n.
 COMPLEXITIES: dict[str, tuple[int, int]] = {
@@ -116,6 +117,7 @@ def growth(complexity: str, sizes: ArrayLike) -> FloatArray:
     return values
 
 
+@names_wrong_types
 def fit_complexity(sizes: ArrayLike, times: ArrayLike) -> ComplexityFit:
     """Fit every class to runs.
 

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 
 from ..base import IntArray
+from ..base.argument_types import names_wrong_types
 from ..base.arrays import count_slots as count_slots  # noqa: PLC0414  (had from here, too)
 from .compiled import compiled
 from .profiles.layouts import NO_LABELS, compact_order
@@ -19,6 +20,7 @@ NODE_ZERO: IntArray = np.zeros(1, dtype=np.int64)
 NODE_ZERO.flags.writeable = False
 
 
+@names_wrong_types
 def pool_placement(nodes: int) -> IntArray:
     """Return the placement of `nodes` slots on the first node, read-only."""
     return NODE_ZERO if nodes == 1 else _zeros(nodes.bit_length())[:nodes]
@@ -32,6 +34,7 @@ def _zeros(bits: int) -> IntArray:
     return zeros
 
 
+@names_wrong_types
 def choose(
     free: IntArray,
     capacity: IntArray,
@@ -65,6 +68,7 @@ def choose(
     return candidates.repeat(taken)
 
 
+@names_wrong_types
 def shift(free: IntArray, placement: IntArray, demand: tuple[int, ...], sign: int) -> None:
     """Add `sign` times the amounts of slots of `demand` at `placement` to `free`, in place."""
     for index, amount in enumerate(demand):

@@ -7,6 +7,7 @@ store anything in between. Deterministic predictors make deterministic simulatio
 from typing import Any, Protocol, runtime_checkable
 
 from ..base import InputError, shown
+from ..base.argument_types import names_wrong_types
 from ..base.corrections import PredictorRegistry
 from ..workloads import Job
 
@@ -163,6 +164,7 @@ registry = PredictorRegistry()
 """The predictors that can be had by name."""
 
 
+@names_wrong_types
 def create(spec: str | Predictor) -> Predictor:
     """Return the predictor that `spec` describes.
 

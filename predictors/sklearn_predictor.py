@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ..base import FloatArray, InputError
+from ..base.argument_types import names_wrong_types
 from ..base.checks import MOST_JOBS, check_choice, check_number, check_whole, shown
 from ..base.corrections import tsafrir_correction
 from ..base.errors import raised
@@ -585,6 +586,7 @@ def value_of(seconds: float, job: Job, target: Target) -> float:
     return math.log(max(1, seconds) / (job.walltime if target == "log-ratio" else 1))
 
 
+@names_wrong_types
 def training_table(history: WorkloadLike, target: Target = "log-ratio") -> tuple[Any, FloatArray]:
     """Return the columns of the jobs of a trace at their submission, and what there is to learn of them.
 

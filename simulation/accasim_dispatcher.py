@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..base import InputError, shown
+from ..base.argument_types import names_wrong_types
 from ..dispatchers import Action, JobView, Reject, Running, Start, State, Waiting, Wake
 from ..workloads import Machine
 from .accasim_compat import AllocatorBase, Event, ResourceManager, Resources, SchedulerBase
@@ -153,6 +154,7 @@ class AccaSimDispatcher:
         return at, id_, nodes
 
 
+@names_wrong_types
 def accasim_dispatcher(scheduler: Any) -> AccaSimDispatcher:
     """Wrap an AccaSim scheduler, with its allocator, as a dispatcher for this engine.
 

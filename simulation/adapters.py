@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..base import InputError
+from ..base.argument_types import names_wrong_types
 from ..base.contracts import PredictorContract
 from ..base.corrections import correction_of
 from ..dispatchers import Dispatcher, JobView, Reject, Running, Start, State, Waiting, Wake, create_dispatcher
@@ -230,6 +231,7 @@ class AccaSimPredictor(AdditionalData):  # type: ignore[misc]
         """Do nothing."""
 
 
+@names_wrong_types
 def accasim_scheduler(dispatcher: str | Dispatcher) -> AccaSimScheduler:
     """Wrap a dispatcher for AccaSim's own ``Simulator``.
 
@@ -251,6 +253,7 @@ def accasim_scheduler(dispatcher: str | Dispatcher) -> AccaSimScheduler:
     return AccaSimScheduler(create_dispatcher(dispatcher), name)
 
 
+@names_wrong_types
 def accasim_predictor(predictor: str | Predictor) -> AccaSimPredictor:
     """Wrap a predictor for the ``additional_data`` of AccaSim's own ``Simulator``.
 

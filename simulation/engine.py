@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..base import InputError, IntArray, part_label
+from ..base.argument_types import names_wrong_types
 from ..base.contracts import PredictorContract
 from ..base.user_warnings import warn
 from ..dispatchers import Dispatcher, create_dispatcher
@@ -179,6 +180,7 @@ class Engine(Simulator):  # type: ignore[misc]
         mapper.load_events(events)
 
 
+@names_wrong_types
 def simulate(
     workload: WorkloadLike,
     dispatcher: str | Dispatcher,

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..base import InputError
+from ..base.argument_types import names_wrong_types
 from ..dispatchers.cp import SiteConstraint
 from ..workloads import Job, Machine, Workload
 from .constraint_checks import broken_constraints, rows_of
@@ -26,6 +27,7 @@ _SHOWN = 5
 Work = tuple[Fraction, Fraction]
 
 
+@names_wrong_types
 def check(workload: Workload, result: Result, constraints: Sequence[SiteConstraint] | None = None) -> None:
     """Raise an error unless the schedule meets every invariant and every constraint.
 
@@ -76,6 +78,7 @@ def check(workload: Workload, result: Result, constraints: Sequence[SiteConstrai
         raise InvariantError("\n".join(messages[:_SHOWN]) + more)
 
 
+@names_wrong_types
 def violations(
     workload: Workload, result: Result, constraints: Sequence[SiteConstraint] | None = None
 ) -> Iterator[str]:

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..base import InputError, IntArray, Registry, shown
+from ..base.argument_types import names_wrong_types
 from .group_metrics import group_metrics
 from .trimming import Cut, steady_state
 
@@ -60,6 +61,7 @@ class Records:
     manifest: dict[str, Any]
 
 
+@names_wrong_types
 def job_metrics(jobs: pd.DataFrame) -> pd.DataFrame:
     """Return ``wait, turnaround, slowdown, bounded_slowdown, run`` of every job that ran to an end.
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..base import InputError, shown
+from ..base.argument_types import names_wrong_types
 from ..base.printed import near_name
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
@@ -50,6 +51,7 @@ class Conventions:
     traces: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     remark: str = ""
 
+    @names_wrong_types
     def reading(self, trace: str) -> dict[str, Any]:
         """Return the settings of :func:`hpcdispatch.read` for a trace by its name, such as ``ctc-sp2``."""
         return {**self.read, **self.traces.get(trace.lower(), _NONE)}
@@ -99,6 +101,7 @@ _ALL = {
 NAMES = tuple(_ALL)
 
 
+@names_wrong_types
 def conventions(name: str) -> Conventions:
     """Return the conventions of a paper by name: ``sc15``, ``rlscheduler`` or ``hpcopt``.
 

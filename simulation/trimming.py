@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ..base import BoolArray, InputError, IntArray, seconds_of, shown, time_text
+from ..base.argument_types import names_wrong_types
 from ..base.time_texts import FORMS
 
 _WRITTEN = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(%|jobs?)")
@@ -154,6 +155,7 @@ def _moment(cut: Cut, since: IntArray) -> int:
     return int(cut.amount if cut.unit == "s" else since[min(cut.jobs(len(since)), len(since) - 1)])
 
 
+@names_wrong_types
 def steady_state(submit: IntArray, warm_up: Cut, cool_down: Cut) -> BoolArray:
     """Return the jobs between warm-up and cool-down, shape (jobs,), from their submissions in seconds.
 

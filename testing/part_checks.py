@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
+from ..base.argument_types import names_wrong_types
 from ..base.contracts import PredictorContract
 from ..dispatchers import Dispatcher, create_dispatcher
 from ..dispatchers.protocol import DispatcherContract
@@ -23,6 +24,7 @@ OVERRUNS: tuple[str | Overrun, ...] = ("run", "kill", "resubmit")
 PREDICTORS: tuple[str | Predictor, ...] = ("walltime", "oracle", "heuristic", "last2", "empirical:by=user,least=3")
 
 
+@names_wrong_types
 def check_dispatcher(
     dispatcher: str | Dispatcher | Callable[[], Dispatcher],
     workloads: Workload | Iterable[Workload] | None = None,
@@ -75,6 +77,7 @@ def check_dispatcher(
     _check_part(dispatcher, create_dispatcher, run, cases, ("predictor", "the same object, used again,"))
 
 
+@names_wrong_types
 def check_predictor(
     predictor: str | Predictor | Callable[[], Predictor],
     workloads: Workload | Iterable[Workload] | None = None,
@@ -181,6 +184,7 @@ def _name(part: Any) -> str:
     return part if isinstance(part, str) else getattr(part, "__name__", None) or type(part).__name__
 
 
+@names_wrong_types
 def assert_same_records(first: Result, second: Result, where: str = "two runs") -> None:
     """Raise unless jobs, attempts and decisions of two results are equal.
 

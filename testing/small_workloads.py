@@ -7,6 +7,7 @@ import numpy as np
 import scipy
 
 from ..base import IntArray
+from ..base.argument_types import names_wrong_types
 from ..workloads import Checkpoint, Job, Machine, Provenance, Shape, Workload
 from ..workloads.job import Kind
 
@@ -17,6 +18,7 @@ _TOGETHER = 0.3
 _NOTHING = 0.05
 
 
+@names_wrong_types
 def tiny() -> Workload:
     """Return five jobs on four cores, small enough to follow by hand.
 
@@ -45,6 +47,7 @@ def tiny() -> Workload:
     return Workload(tuple(jobs), Machine.pool(4), Provenance("tiny()"))
 
 
+@names_wrong_types
 def pool(jobs: int = 80, *, seed: int = 0, cores: int = 32) -> Workload:
     """Return jobs on one pool of cores, as in most traces.
 
@@ -69,6 +72,7 @@ def pool(jobs: int = 80, *, seed: int = 0, cores: int = 32) -> Workload:
     return Workload(tuple(made), Machine.pool(cores), Provenance(f"pool(jobs={jobs}, seed={seed}, cores={cores})"))
 
 
+@names_wrong_types
 def cluster(jobs: int = 80, *, seed: int = 0, nodes: int = 6) -> Workload:
     """Return jobs on two kinds of nodes with cores and memory. Half the nodes have GPUs and fewer cores.
 
@@ -97,6 +101,7 @@ def cluster(jobs: int = 80, *, seed: int = 0, nodes: int = 6) -> Workload:
     return Workload(tuple(made), machine, Provenance(f"cluster(jobs={jobs}, seed={seed}, nodes={nodes})"))
 
 
+@names_wrong_types
 def overrunning(jobs: int = 60, *, seed: int = 0, cores: int = 16) -> Workload:
     """Return jobs of which a third overrun their walltimes, up to three times.
 
@@ -121,6 +126,7 @@ def overrunning(jobs: int = 60, *, seed: int = 0, cores: int = 16) -> Workload:
     return Workload(tuple(made), Machine.pool(cores), source)
 
 
+@names_wrong_types
 def moldable(jobs: int = 40, *, seed: int = 0, nodes: int = 16) -> Workload:
     """Return moldable jobs on one-core nodes, some with checkpoints, some on-demand.
 
@@ -155,6 +161,7 @@ def moldable(jobs: int = 40, *, seed: int = 0, nodes: int = 16) -> Workload:
     return Workload(tuple(made), Machine.homogeneous(nodes, core=1), source)
 
 
+@names_wrong_types
 def stochastic(jobs: int = 40, *, seed: int = 0, cores: int = 16) -> Workload:
     """Return jobs of two applications with run-time laws, and of a third without one.
 
@@ -184,6 +191,7 @@ def stochastic(jobs: int = 40, *, seed: int = 0, cores: int = 16) -> Workload:
     return Workload(tuple(made), Machine.pool(cores), source)
 
 
+@names_wrong_types
 def urgent(jobs: int = 24, *, seed: int = 0, nodes: int = 6) -> Workload:
     """Return jobs on whole nodes with checkpoints of minutes. One in three is on-demand, with a deadline.
 
@@ -215,6 +223,7 @@ def urgent(jobs: int = 24, *, seed: int = 0, nodes: int = 6) -> Workload:
     return Workload(tuple(made), Machine.homogeneous(nodes, core=1), source)
 
 
+@names_wrong_types
 def samples(share: float = 1.0) -> list[Workload]:
     """Return one workload of each kind, with a share of its default number of jobs.
 

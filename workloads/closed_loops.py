@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base import BoolArray, InputError, IntArray, check_whole
+from ..base.argument_types import names_wrong_types
 from ..base.time_texts import seconds_of
 from .fitting_requests import fitting_requests, room_for
 from .job import REACT
@@ -20,6 +21,7 @@ GAP = 20 * 60
 UNKNOWN_USERS = ("", "-1")
 
 
+@names_wrong_types
 def closed_loop(workload: Workload, gap: int | str = GAP) -> Workload:
     """Return the workload with users that react to the ends of their jobs.
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import FloatArray, InputError, time_text
+from ..base.argument_types import names_wrong_types
 from ..base.printed import plain
 from .job_columns import Coded
 from .workload import Workload
@@ -150,6 +151,7 @@ def reading_report(workload: Workload) -> dict[str, Any]:
     }
 
 
+@names_wrong_types
 def describe(workload: Workload, *, requests: bool = True) -> Description:
     """Return statistics of a workload.
 
@@ -207,6 +209,7 @@ def describe(workload: Workload, *, requests: bool = True) -> Description:
     )
 
 
+@names_wrong_types
 def expected_waits(workload: Workload) -> dict[str, float]:
     """Return the mean recorded wait of each queue, seconds, at least 1.
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base import LONGEST, InputError, check_choice, shown, time_text
+from ..base.argument_types import names_wrong_types
 from ..base.checks import check_number, check_whole
 from ..base.time_texts import seconds_option
 from .formats.named_columns import named_columns
@@ -144,6 +145,7 @@ class FailureLog:
                 raise ValueError(f"{where}: {str(error).removeprefix('outage: ')}") from None
 
 
+@names_wrong_types
 def with_failures(
     workload: Workload,
     failures: str | PathLike[str] | FailureLog | Sequence[FailureLaw],

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..base import InputError, read_bounded, shown, write_whole
+from ..base.argument_types import names_wrong_types
 from ..base.files import MOST_BYTES
 
 ARCHIVE = "https://www.cs.huji.ac.il/labs/parallel/workload"
@@ -40,6 +41,7 @@ RUN_TIMES = {
 }
 
 
+@names_wrong_types
 def fetch(name: str) -> Path:
     """Return the path of a published trace, or file of run times. Download it if it is missing.
 
@@ -83,6 +85,7 @@ def fetch(name: str) -> Path:
     return _download(trace, cache)
 
 
+@names_wrong_types
 def at_hand(file: str) -> Path | None:
     """Return the path of a trace's file, or ``None``.
 

@@ -5,10 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from ..base import InputError, check_whole, seconds_of
+from ..base.argument_types import names_wrong_types
 from .closed_loops import reacting
 from .workload import Workload
 
 
+@names_wrong_types
 def jitter(workload: Workload, seconds: int | str, rng: np.random.Generator, after: int = -1) -> Workload:
     """Return the workload with every submission after a time shifted by a few seconds.
 

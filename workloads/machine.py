@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
@@ -77,6 +77,8 @@ class Machine:
     _slots: dict[tuple[int, ...], int] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.resources, Iterable):
+            raise InputError(f"machine: resources must be names, got {shown(self.resources)}")
         names = tuple(self.resources)
         received = np.asarray(self.capacity)
         if received.ndim != 2 or received.shape[1] != len(names) or not received.size:

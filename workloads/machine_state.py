@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base import InputError
+from ..base.argument_types import names_wrong_types
 from .job import Job
 from .workload import Workload
 
@@ -150,6 +151,7 @@ class MachineState:
                 raise InputError(f"state: job {each.job.id}: expected an end at {self.at} or before, got {each.end}")
 
 
+@names_wrong_types
 def recorded_state(workload: Workload, at: int | None = None) -> tuple[Workload, MachineState]:
     """Return the jobs of a trace that had not ended at an instant. Also return the state then.
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import FloatArray, check_whole
+from ..base.argument_types import names_wrong_types
 from .job import Job, Shape
 from .workload import Workload
 
@@ -35,6 +36,7 @@ class SpeedupLaw(Protocol):
         ...
 
 
+@names_wrong_types
 def mold(workload: Workload, speedup: Speedup | SpeedupLaw, choices: int = 5, seed: int = 0) -> Workload:
     """Return the workload with moldable jobs.
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
-from ..base import InputError, time_text
+from ..base import InputError, shown, time_text
 from .failures import FailureLog, names_log, with_failures
 from .power_caps import CapSteps, with_power_cap
 from .signals import Signal, wait_for_better_hours
@@ -56,8 +56,14 @@ class OperatingConditions:
     def __post_init__(self) -> None:
         if self.may_wait is not None and self.signal is None:
             raise InputError("may_wait: expected a signal beside it, got none")
+        for name in ("failures", "power_cap"):
+            value = getattr(self, name)
+            if not isinstance(value, str | PathLike | None):
+                raise InputError(f"{name}: expected a text or a path, got {shown(value)}")
         if isinstance(self.signal, str | PathLike):
             object.__setattr__(self, "signal", Signal.read(self.signal))
+        elif not isinstance(self.signal, Signal | None):
+            raise InputError(f"signal: expected a Signal or the path of one, got {shown(self.signal)}")
 
     def __bool__(self) -> bool:
         """Return whether there are any."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..base import FloatArray, InputError, IntArray
+from ..base.argument_types import names_wrong_types
 from .signals import NO_POWER
 from .step_files import check_covered, check_steps, end_of, read_steps
 from .workload import Workload
@@ -53,6 +54,7 @@ class CapSteps:
         return cls(where, times, watts)
 
 
+@names_wrong_types
 def with_power_cap(workload: Workload, cap: str | PathLike[str] | CapSteps) -> Workload:
     r"""Return the workload on its machine under a cap from a file, such as a contract or a limit of the grid.
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..base import FloatArray, InputError, IntArray, check_number, check_whole
+from ..base.argument_types import names_wrong_types
 from .closed_loops import UNKNOWN_USERS, reacting
 from .job_columns import Coded, JobColumns
 from .workload import Workload
@@ -42,6 +43,7 @@ class _DrawnRows:
         return _DrawnRows(self.rows[chosen], self.shift[chosen], self.copy[chosen])
 
 
+@names_wrong_types
 def resample(workload: Workload, seed: int, load: float | None = None) -> Workload:
     """Return another sample of a trace: its users, drawn with replacement, with their whole sessions.
 

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from ..base import BoolArray, FloatArray, InputError, IntArray, time_text
+from ..base.argument_types import names_wrong_types
 from ..base.time_texts import seconds_option
 from .step_files import check_covered, check_steps, end_of, read_steps
 from .workload import Workload
@@ -136,6 +137,7 @@ class Signal:
         return integral
 
 
+@names_wrong_types
 def wait_for_better_hours(workload: Workload, signal: Signal, most: float | str) -> Workload:
     """Return the workload with jobs that enter the queue when the signal is best for them, at most so much later.
 

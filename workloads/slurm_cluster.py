@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base import InputError, shown
+from ..base.argument_types import names_wrong_types
 from ..base.files import read_json
 from .formats.sacct import array_tasks
 from .formats.sacct_fields import cpus_of_tres, gpu_types, gpus_of_tres, licences
@@ -200,6 +201,7 @@ class Snapshot:
         return {id_: job for job in self.waiting for id_ in job.ids or (job.id,)}
 
 
+@names_wrong_types
 def read_cluster(squeue: str | PathLike[str], sinfo: str | PathLike[str], now: int) -> Snapshot:
     """Read the output of ``squeue --json`` and ``sinfo --json``, of Slurm 21.08 to 25.05.
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..base import FloatArray, InputError, IntArray, rises, shown, time_text
+from ..base.argument_types import names_wrong_types
 from ..base.facts import Facts
 from .dependencies import Link, links, without_missing
 from .job import Job
@@ -182,10 +183,12 @@ class Workload:
         """Return the number of jobs."""
         return len(self.jobs)
 
+    @names_wrong_types
     def head(self, count: int) -> Workload:
         """Return the workload of the first `count` jobs."""
         return self.slice(0, count)
 
+    @names_wrong_types
     def slice(self, start: int, stop: int) -> Workload:
         """Return the workload of the jobs in the half-open range [`start`, `stop`) of the trace order.
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ...analysis.conclusions import Daily, conclusions
 from ...base import InputError, shown
+from ...base.argument_types import names_wrong_types
 from ...simulation import Result
 from ...simulation.plots.axes import axes_or_new, draw_ratios, labelled, legend_above, without_data
 from ...simulation.plots.gantt import Colour
@@ -47,6 +48,7 @@ class ComparisonPlots(ResultPlots):
         super().__init__(results)
         self._runs, self._best, self._days = runs, best, days
 
+    @names_wrong_types
     def gantt(
         self,
         window: tuple[float | str, float | str] | None = None,
@@ -58,6 +60,7 @@ class ComparisonPlots(ResultPlots):
         name = self._known("dispatcher", self._best() if dispatcher is None else dispatcher)
         return ResultPlots({name: self._results[name]}).gantt(window, color, ax)
 
+    @names_wrong_types
     def ratios(self, metric: str = "wait_mean", baseline: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw a metric of each contender divided by that of a baseline, with intervals or the range over shifts.
 
@@ -150,6 +153,7 @@ class ComparisonsPlots:
     ) -> None:
         self._contenders, self._conclusions = contenders, conclusions
 
+    @names_wrong_types
     def ratios(self, metric: str = "wait_mean", baseline: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw a metric of each contender divided by that of a baseline, with one mark for each workload.
 

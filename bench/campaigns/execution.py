@@ -5,6 +5,7 @@ from time import perf_counter
 from typing import Any
 
 from ...base import InputError
+from ...base.argument_types import names_wrong_types
 from .board import Board, CampaignOutcome, CampaignProgress, WorkerError
 from .cells import Cell
 from .dask_cluster import run_on_cluster
@@ -33,6 +34,7 @@ class CampaignInterrupted(KeyboardInterrupt):
         self.outcome = outcome
 
 
+@names_wrong_types
 def run_campaign(
     plan: CampaignPlan,
     store: Store,

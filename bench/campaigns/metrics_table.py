@@ -6,6 +6,7 @@ import pandas as pd
 
 from ...analysis.conclusions import Daily
 from ...base import write_whole
+from ...base.argument_types import names_wrong_types
 from ...simulation import Result, job_metrics
 from ...simulation.metrics import cut_summary
 from ...workloads.formats.csv_text import csv_text
@@ -29,6 +30,7 @@ LABELS = (
 _MEASURED = ("decision_ms_mean", "decision_ms_p95", "decision_ms_max", "prediction_s", "simulation_s")
 
 
+@names_wrong_types
 def campaign_table(plan: CampaignPlan, store: Store) -> pd.DataFrame:
     """Return the metrics of every cell of a campaign in the store, in the order of the campaign.
 

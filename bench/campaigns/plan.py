@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ...analysis.conclusions import Basis
 from ...base import InputError, read_bounded
+from ...base.argument_types import names_wrong_types
 from ...simulation import Budget, Overrun, SameInstant
 from ...simulation.trimming import steady_state
 from ...workloads import OperatingConditions, Workload, closed_loop, generate, read, resample
@@ -115,6 +116,7 @@ class CampaignPlan:
         return self._last[digest]
 
 
+@names_wrong_types
 def plan_campaign(path: str | PathLike[str], cache: Path | None = None) -> CampaignPlan:
     """Read a campaign file and its workloads, and return the cells to simulate.
 

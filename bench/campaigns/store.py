@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from ...base import InputError, write_whole
+from ...base.argument_types import names_wrong_types
 from ...base.checksums import SUMS, TIMINGS, TIMINGS_SUM, damage_of_files, sums_of
 from ...base.files import digest_of, read_json
 from ...base.unfinished_files import named, remove, remove_abandoned, sync_folder, unfinished_path, write_new
@@ -43,6 +44,7 @@ class Store:
         Why the store cannot be written to, ``None`` if it can. Complete results can still be read.
     """
 
+    @names_wrong_types
     def __init__(self, folder: str | PathLike[str]) -> None:
         self.folder = Path(folder)
         self._cells = self.folder / "cells"

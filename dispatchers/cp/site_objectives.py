@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import FloatArray, InputError, IntArray, Registry, check_number, parse_spec, shown
+from ...base.argument_types import names_wrong_types
 from ...base.checks import SECONDS
 from ...models import LinearExprT, PlanObjective, Problem, Schedule, Variables, WeightedLateness
 from ...workloads import Machine
@@ -297,6 +298,7 @@ class SquaredBoundedSlowdown(Goal):
         return np.maximum((now - submit + predicted) / length, 1.0), length
 
 
+@names_wrong_types
 def create_objective(given: str | Goal, **defaults: object) -> Goal:
     """Create an objective from ``NAME:key=value/key=value``. An object is returned as is.
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...base import InputError, Registry, shown
+from ...base.argument_types import names_wrong_types
 from ...workloads import Machine
 from ...workloads.machine_rules import Closure
 from ..protocol import JobView
@@ -87,6 +88,7 @@ class SiteConstraint:
 Given = str | SiteConstraint | Sequence[str | SiteConstraint]
 
 
+@names_wrong_types
 def create_constraints(given: Given) -> tuple[SiteConstraint, ...]:
     """Create constraints from ``NAME(value;key=value)+NAME(...)``. Objects are returned as they are.
 

@@ -5,10 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...base import IntArray
+from ...base.argument_types import names_wrong_types
 from ..scheduling.list_schedules import Schedule
 from ..scheduling.problem import Problem
 
 
+@names_wrong_types
 def comparable(problem: Problem) -> Iterator[list[int]]:
     """Yield chains of equal jobs that may start in this order without loss.
 
@@ -29,6 +31,7 @@ def comparable(problem: Problem) -> Iterator[list[int]]:
             yield chain
 
 
+@names_wrong_types
 def only_chain(problem: Problem) -> IntArray | None:
     """Return the order of the jobs if all form one chain, else ``None``.
 
@@ -44,6 +47,7 @@ def only_chain(problem: Problem) -> IntArray | None:
     return np.array(chains[0], dtype=np.int64) if whole else None
 
 
+@names_wrong_types
 def rearranged(problem: Problem, schedule: Schedule) -> Schedule:
     """Return the schedule with starts and placements of equal jobs sorted along each chain."""
     chains = list(comparable(problem))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...base import check_number
+from ...base.argument_types import names_wrong_types
 from .evictable import RunningJob, Storage, Write, WritingJob, number
 
 HOUR = 3600
@@ -48,6 +49,7 @@ class Sizes(Protocol):
     def restart(self) -> int: ...  # noqa: D102
 
 
+@names_wrong_types
 def checkpoint_time(sizes: ArrayLike, storage: Storage) -> float:
     """Return the seconds to write one job's checkpoint alone (equation 1).
 
@@ -65,6 +67,7 @@ def checkpoint_time(sizes: ArrayLike, storage: Storage) -> float:
     return Write(float(each.sum()), float(each.max()) / storage.node).alone(storage)
 
 
+@names_wrong_types
 def since_last(elapsed: float, interval: float | None, kept: float = 0, write: float = 0) -> float:
     """Return the seconds of work that a kill loses: those since the last application checkpoint.
 
@@ -83,11 +86,13 @@ def since_last(elapsed: float, interval: float | None, kept: float = 0, write: f
     return elapsed if interval is None or done < interval + write else min(elapsed, (done - write) % interval)
 
 
+@names_wrong_types
 def until_next(elapsed: float, interval: float, kept: float = 0) -> float:
     """Return the seconds of work until the next application checkpoint: above 0, at most `interval`."""
     return interval - (kept + elapsed) % interval
 
 
+@names_wrong_types
 def writing_job(
     id: str,
     nodes: int,
@@ -146,6 +151,7 @@ def writing_job(
     return WritingJob(id, nodes, lost(elapsed), system, application, restart, ends, risk)
 
 
+@names_wrong_types
 def running_job(
     id: str, nodes: int, elapsed: float, sizes: Sizes | None, storage: Storage, *, kept: float = 0
 ) -> RunningJob:
@@ -153,11 +159,13 @@ def running_job(
     return writing_job(id, nodes, elapsed, sizes, storage, kept=kept).alone(storage)
 
 
+@names_wrong_types
 def node_hours(nodes: int, seconds: float) -> Fraction:
     """Return the exact node-hours of some nodes over some seconds."""
     return nodes * Fraction(seconds) / HOUR
 
 
+@names_wrong_types
 def daly_interval(write: float, mtbf: float) -> float:
     """Return the work between two checkpoints that loses least to failures, in seconds (Daly's equation 37).
 

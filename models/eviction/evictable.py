@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any, Literal
 
 from ...base import check_whole
+from ...base.argument_types import names_wrong_types
 
 Action = Literal["kill", "system", "application", "end"]
 #: A loss. A float means the decimal number that it prints as.
@@ -234,6 +235,7 @@ def infeasible(deadline: float, nodes: int, total: int) -> Eviction:
 Evictable = RunningJob | WritingJob
 
 
+@names_wrong_types
 def cost(job: Evictable, action: Action) -> Fraction:
     """Return the exact loss of an action."""
     if action == "end":

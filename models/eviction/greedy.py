@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import IntArray
+from ...base.argument_types import names_wrong_types
 from ..compiled import compiled
 from .evictable import (
     Action,
@@ -28,6 +29,7 @@ from .loss_table import KILLED, SAVED, ByteArray
 _NEVER = 1 << 62
 
 
+@names_wrong_types
 def greedy(jobs: Sequence[RunningJob], nodes_needed: int, deadline: float, step: float = 1) -> Eviction:
     """Checkpoint the jobs of largest loss in time, then kill those of smallest loss (section IV.C.1).
 
@@ -40,6 +42,7 @@ def greedy(jobs: Sequence[RunningJob], nodes_needed: int, deadline: float, step:
     return greedy_by_deadline(jobs, nodes_needed, [deadline], step)[0]
 
 
+@names_wrong_types
 def greedy_by_deadline(
     jobs: Sequence[RunningJob], nodes_needed: int, deadlines: Sequence[float], step: float = 1
 ) -> list[Eviction]:

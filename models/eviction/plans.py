@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import check_whole
+from ...base.argument_types import names_wrong_types
 from .evictable import (
     Action,
     Clock,
@@ -117,6 +118,7 @@ class EvictionPlan:
         return self._made[step]
 
 
+@names_wrong_types
 def plan(jobs: Sequence[RunningJob], nodes_needed: int, horizon: float, step: float = 1) -> EvictionPlan:
     """Choose the jobs to evict to free nodes, at the least loss, for every deadline up to a horizon.
 

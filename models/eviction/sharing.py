@@ -12,12 +12,14 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+from ...base.argument_types import names_wrong_types
 from .evictable import Action, Eviction, Storage, Write, WritingJob, checked, decided_at, infeasible, number
 
 #: Ticks per second of the solver's clock. Times are rounded up to ticks, so no plan is late.
 _TICKS = 1000
 
 
+@names_wrong_types
 def finish(writes: Sequence[Write], storage: Storage) -> float:
     """Return the seconds until all these checkpoints can be written.
 
@@ -38,6 +40,7 @@ def finish(writes: Sequence[Write], storage: Storage) -> float:
     return max(*alone, *shared)
 
 
+@names_wrong_types
 def plan_sharing(
     jobs: Sequence[WritingJob], nodes_needed: int, deadlines: Sequence[float], storage: Storage
 ) -> list[Eviction]:

@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from ...base import InputError, check_number, check_whole
+from ...base.argument_types import names_wrong_types
 from ..reservations import ESDD
 
 HOUR = 3600
@@ -69,6 +70,7 @@ class Choice:
     turnaround: float
 
 
+@names_wrong_types
 def options(profile: StartTimes, requests: Iterable[Request], now: int) -> list[Choice]:
     """Return the prediction of every request that fits, in list order.
 
@@ -89,6 +91,7 @@ def options(profile: StartTimes, requests: Iterable[Request], now: int) -> list[
     ]
 
 
+@names_wrong_types
 def choose(profile: StartTimes, requests: Iterable[Request], now: int, weight: float = 0.0) -> Choice | None:
     """Return the request with the least predicted turnaround.
 
@@ -128,6 +131,7 @@ def choose(profile: StartTimes, requests: Iterable[Request], now: int, weight: f
     return min(options(profile, requests, now), key=cost, default=None)
 
 
+@names_wrong_types
 def front(choices: Sequence[Choice]) -> list[Choice]:
     """Return the choices on the Pareto front of turnaround and processor-hours, by rising turnaround."""
     best, least = list[Choice](), float("inf")
@@ -138,6 +142,7 @@ def front(choices: Sequence[Choice]) -> list[Choice]:
     return best
 
 
+@names_wrong_types
 def choose_with_law(profile: StartTimes, laws: Sequence[tuple[int, ESDD]], now: int) -> Choice | None:
     """Return the size and first walltime with the least expected turnaround, including resubmissions.
 

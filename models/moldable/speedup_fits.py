@@ -16,6 +16,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from ...base import FloatArray, InputError, check_number
+from ...base.argument_types import names_wrong_types
 from ..reservations import ESDD
 from .speedups import amdahl, downey, gunther
 
@@ -248,6 +249,7 @@ def speedup_models(largest: float) -> tuple[SpeedupModel, ...]:
     )
 
 
+@names_wrong_types
 def fit(runs: Sequence[tuple[float, float]], noise: float | None = None) -> SpeedupFit:
     """Fit every model to a user's own runs.
 

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...base import FloatArray, check_number, check_whole
+from ...base.argument_types import names_wrong_types
 
 
+@names_wrong_types
 def downey(n: ArrayLike, A: ArrayLike, sigma: ArrayLike) -> FloatArray:  # noqa: N803 - the name in the paper
     """Return Downey's speedup of a job of average parallelism `A`.
 
@@ -80,6 +82,7 @@ class DowneyLaw:
         return partial(downey, A=most, sigma=spread), n_limit(most, spread)
 
 
+@names_wrong_types
 def n_limit(A: float, sigma: float, processors: int | None = None) -> int:  # noqa: N803
     """Return the most processors that a job of Downey's model can use.
 
@@ -102,6 +105,7 @@ def n_limit(A: float, sigma: float, processors: int | None = None) -> int:  # no
     return most if processors is None else min(most, check_whole("processors", processors, 1))
 
 
+@names_wrong_types
 def amdahl(n: ArrayLike, serial: ArrayLike) -> FloatArray:
     """Return the speedup of a job with a serial share from 0 to 1.
 
@@ -114,6 +118,7 @@ def amdahl(n: ArrayLike, serial: ArrayLike) -> FloatArray:
     return gunther(n, serial, 0.0)
 
 
+@names_wrong_types
 def gunther(n: ArrayLike, contention: ArrayLike, coherency: ArrayLike) -> FloatArray:
     """Return the speedup of the universal scalability law. It falls beyond some size if `coherency` is above 0.
 
@@ -141,6 +146,7 @@ def gunther(n: ArrayLike, contention: ArrayLike, coherency: ArrayLike) -> FloatA
     return sizes / (1 + shared * (sizes - 1) + exchanged * sizes * (sizes - 1))
 
 
+@names_wrong_types
 def interpolated(n: ArrayLike, points: Mapping[int, float]) -> FloatArray:
     """Return run times between measured points, linear in the logarithms of size and time.
 
@@ -166,6 +172,7 @@ def interpolated(n: ArrayLike, points: Mapping[int, float]) -> FloatArray:
     return np.exp(np.interp(np.log(asked), np.log(sizes), np.log(times)))
 
 
+@names_wrong_types
 def execution_time(n: ArrayLike, sequential: float, A: float, sigma: float) -> FloatArray:  # noqa: N803
     """Return t_e(n) = L / S(n) in seconds. `sequential` is L, the seconds on one processor.
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from ...base import check_whole
+from ...base.argument_types import names_wrong_types
 from .amount import NEVER, add, earliest, open_amount, peak, steps_of, with_room
 
 #: Bound of all times, so that the sum of two never overflows.
@@ -36,6 +37,7 @@ class AvailabilityProfile:
         self._profile = open_amount(self._most, check_whole("start", start, 0, _LATEST), 64)
 
     @classmethod
+    @names_wrong_types
     def from_steps(
         cls, steps: Iterable[tuple[int, int | None, int]], processors: int | None = None
     ) -> AvailabilityProfile:

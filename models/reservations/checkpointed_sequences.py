@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...base import BoolArray, FloatArray, InputError, IntArray
+from ...base.argument_types import names_wrong_types
 from ..compiled import compiled
 from .laws import ESDD, ROUNDING, number, rising_times
 from .optimal_sequences import Cost, Sequence
@@ -46,6 +47,7 @@ class Checkpointing:
         number("restart", self.restart)
 
 
+@names_wrong_types
 def optimal_checkpointed_sequence(
     esdd: ESDD, checkpointing: Checkpointing, *, cost: Cost | None = None, kept: float = 0.0
 ) -> Sequence:
@@ -96,6 +98,7 @@ def optimal_checkpointed_sequence(
     return evaluate_checkpointed(tails.values[indices], keeps, esdd, checkpointing, cost=cost, kept=kept)
 
 
+@names_wrong_types
 def evaluate_checkpointed(
     reached: Values[float],
     keeps: Values[bool] | BoolArray,
@@ -143,6 +146,7 @@ def evaluate_checkpointed(
     return Sequence(lengths, expected, needed[:-1], wasted, ends, saves)
 
 
+@names_wrong_types
 def longest_worthwhile(esdd: ESDD, restart: float = 0.0, *, cost: Cost | None = None) -> float:
     """Return the longest checkpoint time with which the best sequence still has a checkpoint.
 

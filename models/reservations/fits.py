@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 
 from ...base import BoolArray, InputError
+from ...base.argument_types import names_wrong_types
 from .laws import checked_run_times
 
 
@@ -41,6 +42,7 @@ class Fit:
     p_value: float | None
 
 
+@names_wrong_types
 def fit(run_times: Sequence[float], censored: Sequence[bool] | BoolArray | None = None) -> list[Fit]:
     """Fit common families to run times, best (least ``aic``) first.
 

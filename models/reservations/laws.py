@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...base import FloatArray, InputError, IntArray
+from ...base.argument_types import names_wrong_types
 
 #: Relative difference below which two times are equal.
 ROUNDING = 1e-12
@@ -104,6 +105,7 @@ class ESDD:
         return ESDD(self.values[left], self.probabilities[left] / mass, max(self.start, above))
 
 
+@names_wrong_types
 def discretize(distribution: Distribution, a: float, b: float, n: int) -> ESDD:
     """Return a distribution, restricted to [a, b], on the values v_i = a + i (b - a)/n.
 
@@ -148,6 +150,7 @@ def discretize(distribution: Distribution, a: float, b: float, n: int) -> ESDD:
     return ESDD(values, mass[1:], a)
 
 
+@names_wrong_types
 def from_samples(run_times: Sequence[float], n: int | None = None) -> ESDD:
     """Return the law of observed run times, exactly or each rounded up to one of `n` values.
 
@@ -168,6 +171,7 @@ def from_samples(run_times: Sequence[float], n: int | None = None) -> ESDD:
     return _rounded_up(times, np.full(len(times), 1 / len(times)), n)
 
 
+@names_wrong_types
 def binned(law: ESDD, n: int) -> ESDD:
     """Return a law on `n` equally spaced values, as in :func:`from_samples`, each rounded up."""
     return _rounded_up(law.values, law.probabilities, _count("n", n))
@@ -187,6 +191,7 @@ def _rounded_up(times: FloatArray, probabilities: FloatArray, n: int) -> ESDD:
     return ESDD(values, np.bincount(ranks, probabilities, len(values)).astype(np.float64), shortest)
 
 
+@names_wrong_types
 def thinned(law: ESDD, n: int) -> ESDD:
     """Return a law on at most `n` of its values.
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...base import BoolArray, FloatArray, InputError
+from ...base.argument_types import names_wrong_types
 from .laws import ESDD, ROUNDING, number, rising_times
 from .sequence_search import MOST_STEPS, at_most, path, tail_sums, tails_of, with_backfilling, without_backfilling
 
@@ -79,6 +80,7 @@ class Sequence:
         return math.fsum(self.wasted)
 
 
+@names_wrong_types
 def optimal_sequence(
     esdd: ESDD,
     backfill_rate: float = 0.0,
@@ -139,6 +141,7 @@ def optimal_sequence(
     return _evaluate(tails.values[indices], esdd, rate, cost)
 
 
+@names_wrong_types
 def evaluate(values: Values[float], esdd: ESDD, backfill_rate: float = 0.0, *, cost: Cost | None = None) -> Sequence:
     """Return the outcome of any sequence of reservations.
 
@@ -163,6 +166,7 @@ def evaluate(values: Values[float], esdd: ESDD, backfill_rate: float = 0.0, *, c
     return _evaluate(lengths, esdd, rate, cost)
 
 
+@names_wrong_types
 def expected_makespan(
     values: Values[float], esdd: ESDD, backfill_rate: float = 0.0, *, cost: Cost | None = None
 ) -> float:

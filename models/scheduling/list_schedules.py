@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...base import IntArray
+from ...base.argument_types import names_wrong_types
 from ..placement import PlacementRule
 from ..profiles.amounts import AmountSteps, make_steps
 from .list_search import NodeSearch, alone, decode_on_nodes, search_on_nodes
@@ -44,6 +45,7 @@ class Schedule:
     counts: IntArray
 
 
+@names_wrong_types
 def list_schedule(problem: Problem, order: IntArray, rule: PlacementRule = "best-fit") -> Schedule | None:
     """Start the jobs in `order`, each at its earliest fit. Return ``None`` if one never fits.
 
@@ -59,12 +61,14 @@ def list_schedule(problem: Problem, order: IntArray, rule: PlacementRule = "best
     return best_of(problem, [order], rule)[0]
 
 
+@names_wrong_types
 def in_order(starts: IntArray) -> IntArray:
     """Return the jobs in order of start, each in its chosen mode."""
     order = np.argsort(starts, kind="stable")
     return order[starts[order] >= 0]
 
 
+@names_wrong_types
 def earliest_starts(problem: Problem) -> IntArray | None:
     """Return the earliest start of each job alone. Shape (jobs,), or ``None`` if one never fits."""
     starts = np.full(problem.jobs, -1)
@@ -83,6 +87,7 @@ def earliest_starts(problem: Problem) -> IntArray | None:
     return starts
 
 
+@names_wrong_types
 def list_orders(problem: Problem) -> list[IntArray]:
     """Return candidate orders: the jobs as given, then four by falling weight, see :func:`.falling_orders`.
 
@@ -93,6 +98,7 @@ def list_orders(problem: Problem) -> list[IntArray]:
     return falling_orders(problem, np.arange(problem.jobs))
 
 
+@names_wrong_types
 def best_of(
     problem: Problem, orders: Sequence[IntArray], rule: PlacementRule = "best-fit"
 ) -> tuple[Schedule | None, int]:
@@ -109,6 +115,7 @@ def best_of(
     return _node_schedule(problem, search, best, cost), which
 
 
+@names_wrong_types
 def improve(
     problem: Problem,
     order: IntArray,

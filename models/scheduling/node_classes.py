@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...base import IntArray
+from ...base.argument_types import names_wrong_types
 from ..compiled import borrowing, compiled
 
 #: Hash multiplier for 64 bits (Steele and Vigna, Software: Practice and Experience 52, 2022).
@@ -94,6 +95,7 @@ def classes_now(free: IntArray) -> NodeClasses:
     return NodeClasses(members, begin, free[first], zero, free[None, first])
 
 
+@names_wrong_types
 def equal_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
     """Return the first row of each kind of equal rows, and the kind of every row.
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import IntArray
+from ...base.argument_types import names_wrong_types
 from .binding import Shortage, shortage
 from .node_classes import NodeClasses, classes_now, equal_rows, node_classes
 from .node_groups import NodesNow, instant_of, no_instant
@@ -62,6 +63,7 @@ class Quotas:
         return np.cumsum(change, axis=0)
 
 
+@names_wrong_types
 def quotas_beside(
     need: IntArray, most: IntArray, ends: IntArray, taken: IntArray, begins: IntArray | None = None
 ) -> Quotas:
@@ -349,6 +351,7 @@ class Problem:
         return int((self.weight * late)[starts >= 0].sum() if self.has_modes else (self.weight * late).sum())
 
 
+@names_wrong_types
 def taken_modes(problem: Problem, starts: IntArray) -> tuple[Problem, IntArray]:
     """Return the problem of the chosen modes, and their starts. Unchanged without modes."""
     if not problem.has_modes:
@@ -359,6 +362,7 @@ def taken_modes(problem: Problem, starts: IntArray) -> tuple[Problem, IntArray]:
     return problem.of_jobs(rows), starts[rows]
 
 
+@names_wrong_types
 def least_cost(problem: Problem) -> int:
     """Return the cost if every job started at its earliest start, in its cheapest mode."""
     late = problem.weight * np.maximum(problem.earliest - problem.due_start, 0)

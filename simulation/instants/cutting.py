@@ -8,6 +8,7 @@ from operator import attrgetter
 import numpy as np
 
 from ...base import FloatArray, InputError
+from ...base.argument_types import names_wrong_types
 from ...dispatchers import Action, Conservative, Dispatcher, Reject, State
 from ...dispatchers.protocol import DispatcherContract
 from ...dispatchers.registered import layers
@@ -25,6 +26,7 @@ Step = tuple[int, int | None, int]
 _ASKS = "the job that asks what is free"
 
 
+@names_wrong_types
 def guaranteed_starts(workload: Workload, at: int) -> tuple[list[Step], FloatArray]:
     """Simulate a pool under ``conservative`` with kills, and read its availability list once.
 
@@ -95,6 +97,7 @@ def _stop() -> None:
     raise _InstantReachedError
 
 
+@names_wrong_types
 def state_at(
     workload: Workload,
     dispatcher: str | Dispatcher,

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...base import FloatArray, InputError
+from ...base.argument_types import names_wrong_types
 from ..metrics import Records, job_metrics, width_class
 from .axes import axes_or_new, inches, labelled, legend_above, without_data
 from .curves import Grid, capacity_of, distribution, lost_over_time, over_time
@@ -40,6 +41,7 @@ class ResultPlots:
     def __init__(self, results: Mapping[str, Iterable[Records]]) -> None:
         self._results = results
 
+    @names_wrong_types
     def gantt(
         self, window: tuple[float | str, float | str] | None = None, color: Colour = "user", ax: Axes | None = None
     ) -> Axes:
@@ -66,14 +68,17 @@ class ResultPlots:
         name, results = next(iter(self._results.items()))
         return gantt(next(iter(results)), f"Schedule under {name}", window, color, ax)
 
+    @names_wrong_types
     def utilization(self, ax: Axes | None = None) -> Axes:
         """Draw the used share of the machine over time, of the first seed."""
         return self._loads("utilization", "Utilization", "utilization (%)", 100.0, ax)
 
+    @names_wrong_types
     def queue(self, ax: Axes | None = None) -> Axes:
         """Draw the number of waiting jobs over time, of the first seed."""
         return self._loads("queue", "Queue length", "waiting jobs", 1.0, ax)
 
+    @names_wrong_types
     def power(self, ax: Axes | None = None) -> Axes:
         """Draw the power of jobs and the idle machine over time, of the first seed.
 
@@ -84,6 +89,7 @@ class ResultPlots:
         """
         return self._loads("watts", "Power", "power (kW)", 1 / 1000, ax)
 
+    @names_wrong_types
     def lost_work(self, ax: Axes | None = None) -> Axes:
         """Draw the core hours that failures of nodes have cost up to each time, of the first seed."""
         curves = {}
@@ -93,6 +99,7 @@ class ResultPlots:
                 curves[name] = lost_over_time(result)
         return self._over_time(curves, "Work lost to failures", "core hours lost", 0.0, ax)
 
+    @names_wrong_types
     def waits(self, ax: Axes | None = None) -> Axes:
         """Draw the cumulative distribution of the waits."""
         curves = {}
@@ -111,6 +118,7 @@ class ResultPlots:
         axes.set_ylim(0, 100)
         return self._draw(axes, curves, 100.0)
 
+    @names_wrong_types
     def slowdown_by_size(self, ax: Axes | None = None) -> Axes:
         """Draw the mean bounded slowdown of jobs by their share of the machine."""
         means = {name: jobs.groupby("size")["bounded_slowdown"].mean()[::-1] for name, jobs in self._pooled().items()}

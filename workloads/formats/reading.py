@@ -5,6 +5,7 @@ from os import PathLike
 from pathlib import Path
 
 from ...base import InputError
+from ...base.argument_types import names_wrong_types
 from ...base.checks import MOST_PROCESSORS, check_whole
 from ...base.user_warnings import warn
 from ..fetching import TRACES
@@ -36,6 +37,7 @@ PARSERS: dict[str, tuple[Parser, Needs]] = {
 LEAST_LINES = 100_000
 
 
+@names_wrong_types
 def read(
     path: str | PathLike[str] | Sequence[str | PathLike[str]],
     machine: Machine | str | PathLike[str] | None = None,

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ...base import InputError, shown
+from ...base.argument_types import names_wrong_types
 from .memory_needs import TABLE
 from .read_log import Malformed
 from .table_files import PARQUET, TablePart, is_parquet, parquet_columns, parts
@@ -54,6 +55,7 @@ class RunColumns:
                 raise InputError(f"columns of sizes, times and workflows: expected different ones, got {name!r} twice")
 
 
+@names_wrong_types
 def read_runs(path: Path, columns: RunColumns) -> pd.DataFrame:
     r"""Read a table with a row for each run: CSV or TSV with a header, also gzipped, or Parquet.
 

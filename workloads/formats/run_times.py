@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ...base import LONGEST, BoolArray, FloatArray, InputError, IntArray, seconds_of, shown
+from ...base.argument_types import names_wrong_types
 from ...base.checks import SECONDS
 from .memory_needs import RUNS
 from .sacct_fields import durations
@@ -69,6 +70,7 @@ class RunHistory:
         return RunHistory(self.times[runs], self.censored[runs])
 
 
+@names_wrong_types
 def read_run_times(path: str | PathLike[str], column: str | None = None, unit: Unit = "s") -> FloatArray:
     r"""Read the run times of :func:`read_run_history`, in seconds, shape (runs,).
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from ...base import InputError, shown
+from ...base.argument_types import names_wrong_types
 from ..workload import Workload
 from .jsonl import jsonl_text
 from .slots import GPU
@@ -61,6 +62,7 @@ _WRITERS: dict[str, Callable[[Workload], str | bytes]] = {
 }
 
 
+@names_wrong_types
 def write(workload: Workload, path: str | PathLike[str]) -> None:
     """Write a workload as SWF, JSON lines, CSV or Parquet. The same workload gives the same bytes.
 

@@ -7,6 +7,7 @@ HPC Datacenters", DS-RT 2020, section IV.
 import numpy as np
 
 from ...base import check_whole
+from ...base.argument_types import names_wrong_types
 from ...base.checks import MOST_NODES
 from ..job import Checkpoint, ResourceMap
 from ..job_columns import Coded, JobColumns
@@ -31,6 +32,7 @@ FIRST_END = 17520
 LAST_END = 36900
 
 
+@names_wrong_types
 def draw_checkpoints(rng: np.random.Generator, count: int) -> list[Checkpoint]:
     """Draw the checkpoints of jobs on Theta: section IV.B of the paper.
 

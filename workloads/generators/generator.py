@@ -6,6 +6,7 @@ from inspect import cleandoc
 from typing import Any, ParamSpec
 
 from ...base import InputError, Registry, parse_spec
+from ...base.argument_types import names_wrong_types
 from ..workload import Provenance, Workload
 
 GENERATORS = Registry("workload", "hpcdispatch.workloads")
@@ -40,6 +41,7 @@ def provenance_of(name: str, options: Mapping[str, Any], **values: Any) -> Prove
     return Provenance(f"{name}:" + ",".join(f"{key}={value}" for key, value in options.items()), {**options, **values})
 
 
+@names_wrong_types
 def generate(name: str, seed: int = 0, **options: Any) -> Workload:
     """Return a workload of the generator registered as `name`.
 

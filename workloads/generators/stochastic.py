@@ -184,11 +184,11 @@ MOST_OF = {"machine": MOST_PROCESSORS, "large": MOST_JOBS}
 
 def _check(options: Mapping[str, Any]) -> None:
     """Check each option for its own range."""
-    check_choice("walltime", options["walltime"], RunTimeLaw)
-    check_choice("processors", options["processors"], ProcessorLaw)
-    for name, least in (("machine", 2 if options["processors"] == "half" else 1), ("large", 1), ("seed", 0)):
-        check_whole(name, options[name], least, MOST_OF.get(name), IN_MEMORY)
-    check_whole("stream_processors", options["stream_processors"], 1, options["machine"])
+    check_choice("walltime", options.get("walltime"), RunTimeLaw)
+    check_choice("processors", options.get("processors"), ProcessorLaw)
+    for name, least in (("machine", 2 if options.get("processors") == "half" else 1), ("large", 1), ("seed", 0)):
+        check_whole(name, options.get(name), least, MOST_OF.get(name), IN_MEMORY)
+    check_whole("stream_processors", options.get("stream_processors"), 1, options["machine"])
     check_number("low", options.get("low", 0), least=0)
     check_number("scaled_down", options.get("scaled_down", SCALED_DOWN), least=1, most=MOST_HOURS)
     for name in ("high", "mean", "deviation", "window"):
