@@ -42,6 +42,8 @@ OTHER_TYPES = ("object()", "3.7", "'many'", "None")
 PRODUCT = "hpcdispatch"
 #: Functions whose keywords or names are those of the user.
 FREE = {"Machine.homogeneous", "Machine.pool", "register"}
+#: Functions of the inner loops, whose arguments are checked nowhere.
+INNER = {"choose", "count_slots", "pool_placement", "shift", "slots_of_each"}
 KINDS = ("keyword", "name", "option", "unit", "file", "type")
 
 
@@ -133,7 +135,7 @@ def mistakes(source, names):
             continue
         free = getattr(function, "__qualname__", "") in FREE
         checked = inspect.isfunction(function) or getattr(function, "__name__", "") in hd.__all__
-        others = OTHER_TYPES if checked else ()
+        others = OTHER_TYPES if checked and getattr(function, "__name__", "") not in INNER else ()
         for keyword in call.keywords:
             kept = keyword.arg
             wrong = without_a_letter(kept or "", 1)
