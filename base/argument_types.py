@@ -48,19 +48,20 @@ def names_wrong_types(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _tell(function: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any], error: Exception) -> None:
-    """Raise :class:`InputError` from an error if an argument is of another type."""
-    wrong = _wrong_argument(function, args, given)
-    if wrong:
-        raise InputError(f"{function.__qualname__}: {wrong}") from error
+    """Raise :class:`InputError` from an error if an argument is of another type, and the error does not name it."""
+    name, wrong = _wrong_argument(function, args, given)
+    named = isinstance(error, ValueError) and name in str(error)
+    if wrong and not named:
+        raise InputError(f"{function.__qualname__}: {name}: {wrong}") from error
 
 
-def _wrong_argument(function: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any]) -> str:
-    """Return which argument is of another type, in words; empty if that cannot be said of any."""
+def _wrong_argument(function: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any]) -> tuple[str, str]:
+    """Return which argument is of another type, and how; empty if that cannot be said of any."""
     signature = inspect.signature(function)
     try:
         bound = signature.bind(*args, **given)
     except TypeError:
-        return ""
+        return "", ""
     for name, value in bound.arguments.items():
         parameter = signature.parameters[name]
         several = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
@@ -68,8 +69,8 @@ def _wrong_argument(function: Callable[..., Any], args: tuple[Any, ...], given: 
             continue
         annotation = _evaluated(parameter.annotation, function)
         if not _fits(value, annotation):
-            return f"{name}: expected {_in_words(parameter.annotation)}, got {shown(value)}"
-    return ""
+            return name, f"expected {_in_words(parameter.annotation)}, got {shown(value)}"
+    return "", ""
 
 
 def _evaluated(annotation: Any, function: Callable[..., Any]) -> Any:

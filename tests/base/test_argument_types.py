@@ -61,5 +61,25 @@ def test_other_errors_are_as_they_were():
         mean_of(Uniform(), [None])
 
 
+def test_an_error_that_names_the_argument_stays():
+    @names_wrong_types
+    def half(count: int) -> int:
+        raise ValueError(f"count must be even, got {count}")
+
+    with pytest.raises(ValueError, match=r"count must be even, got 1\.5"):
+        half(1.5)
+
+
+def test_generators_name_it_too():
+    @names_wrong_types
+    def doubled(values: Sequence[int]):
+        for each in values:
+            yield 2 * each
+
+    assert list(doubled([1, 2])) == [2, 4]
+    with pytest.raises(InputError, match=r"values: expected .*, got None"):
+        list(doubled(None))
+
+
 def test_what_works_is_not_checked():
     assert mean_of(Uniform(), np.array([1.0]), missing=object(), count=np.int64(1)) == 2.5
