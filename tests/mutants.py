@@ -11,9 +11,7 @@ import argparse
 import ast
 import os
 import re
-import resource
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -21,8 +19,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from time import monotonic
+from time import monotonic, process_time, sleep
 
+import psutil
 import pytest
 from source_tree import ROOT, TESTS, dotted, files, short, used_modules
 
@@ -32,7 +31,7 @@ SIGNS = {ast.Add: "-", ast.Sub: "+", ast.Mult: "+", ast.FloorDiv: "*"}
 CHOICES = {"min": "max", "max": "min", "any": "all", "all": "any"}
 #: Most CPU time of one test with a mutant, seconds. Compiling what the mutant changes is in it.
 OF_A_TEST = 180
-#: Says in its environment that a run of the tests is one with a mutant.
+#: Names, in the environment of a run of the tests with a mutant, the file that says when the present test began.
 BOUNDED = "HPCDISPATCH_TESTS_BOUNDED"
 
 
@@ -124,35 +123,56 @@ def stages(path):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """Let the system end a test with a mutant that does not end, in compiled code as well."""
+    """Write down when a test begins with a mutant."""
     if BOUNDED in os.environ:
-        signal.setitimer(signal.ITIMER_PROF, OF_A_TEST)
+        Path(os.environ[BOUNDED]).write_text(str(process_time()))
 
 
 def run(copy, tests, seconds, left_out=()):
     """Run tests in the copy until one fails. Return what it says: ``None`` if none does, or the name of the test."""
     if not tests:
         return None
-    known = os.environ | {"PYTHONPATH": f"{copy.parent}:{copy / 'tests'}", "PYTHONDONTWRITEBYTECODE": "1", BOUNDED: "1"}
+    known = os.environ | {"PYTHONPATH": f"{copy.parent}:{copy / 'tests'}", "PYTHONDONTWRITEBYTECODE": "1"}
     words = [sys.executable, "-m", "pytest", "-xvv", "-p", "mutants", "-p", "no:cacheprovider", "--no-header"]
-
-    def bound():
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-
     words += [*(f"--deselect={test}" for test in left_out), *map(str, tests)]
-    done = subprocess.run(words, cwd=copy, env=known, capture_output=True, text=True, check=False, preexec_fn=bound)
-    if done.returncode in (0, 5):
-        return None
-    failed = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
-    if failed:
-        return failed[0]
-    last = done.stdout.rpartition("\n")[2].strip()
-    if done.returncode == -signal.SIGPROF:
+    with tempfile.TemporaryDirectory() as name:
+        begun, printed = Path(name) / "begun", Path(name) / "printed"
+        begun.write_text("0")
+        with printed.open("w") as file:
+            process = subprocess.Popen(words, cwd=copy, env=known | {BOUNDED: str(begun)}, stdout=file, stderr=file)
+        ended = watched(process, begun, seconds)
+        text = printed.read_text(encoding="utf-8", errors="replace")
+    last = text.rpartition("\n")[2].strip()
+    if ended == "test":
         return f"{last}: no end within {OF_A_TEST} s of CPU time"
-    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+    if ended == "stage":
         print(f"    cut after {seconds} s of CPU time, in {last}", flush=True)
         return None
-    return f"exit {done.returncode}, {last}"
+    if process.returncode in (0, 5):
+        return None
+    failed = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", text, re.MULTILINE)
+    return failed[0] if failed else f"exit {process.returncode}, {last}"
+
+
+def watched(process, begun, seconds):
+    """Wait for the end of a run of the tests, and bring it about once it takes too long. Return what took too long.
+
+    This is the present test, the whole stage, or nothing. A limit or a timer of the system would make the clock of CPU
+    time coarse, which some tests read.
+    """
+    known = psutil.Process(process.pid)
+    while process.poll() is None:
+        sleep(0.5)
+        try:
+            used = sum(known.cpu_times()[:2])
+            of_test = used - float(begun.read_text() or used)
+        except psutil.Error:
+            continue
+        if of_test > OF_A_TEST or used > seconds:
+            process.kill()
+            process.wait()
+            return "test" if of_test > OF_A_TEST else "stage"
+    return ""
 
 
 def judged(mutant, copy, seconds, most, failing):
