@@ -230,11 +230,13 @@ class Problem:
         ends = [self.held_to, self.earliest, *([] if self.quotas is None else [self.quotas.held_to])]
         return max(int(times.max(initial=0)) for times in ends) + int(self.duration.sum())
 
-    @cached_property
+    @property
     def pooled(self) -> Problem:
         """The relaxation with all nodes as one pool, except for jobs that start now. Bounds use it."""
-        if self.nodes == 1:
-            return self
+        return self if self.nodes == 1 else self._pooled  # A stored reference to itself would be a cycle.
+
+    @cached_property
+    def _pooled(self) -> Problem:
         pool = Problem(
             self.duration,
             self.slots,

@@ -105,7 +105,7 @@ def canvas(height: float = 0.0) -> Iterator[Canvas]:
 
 
 def image(drawn: Canvas, kind: str) -> bytes:
-    """Return a figure as one of :data:`KINDS`. Repeated calls give the same bytes. Its first call lays it out for all."""
+    """Return a figure as one of :data:`KINDS`. Repeated calls give the same bytes. The first one lays it out."""
     if drawn.get_layout_engine() is not None:  # matplotlib would lay it out and draw it twice for each kind.
         drawn.draw_without_rendering()
         drawn.set_layout_engine(None)

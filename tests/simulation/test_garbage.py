@@ -29,6 +29,7 @@ def _present():
         (moldable(10), "sa", "run"),
         (pool(20), "conservative", "run"),
         (pool(20), "lookahead", "run"),
+        (pool(20), "hcp3", "run"),
     ],
 )
 def test_jobs_and_queues_are_freed_without_a_collection(workload, dispatcher, overrun):
@@ -44,4 +45,5 @@ def test_jobs_and_queues_are_freed_without_a_collection(workload, dispatcher, ov
         gc.set_debug(0)
         gc.garbage.clear()
         gc.enable()
-    assert left & {"SimulatedJob", "Attempt", "WaitingQueue", "JobsOnMachine", "WaitingJobs", "RunningJobs"} == set()
+    of_jobs = {"SimulatedJob", "Attempt", "WaitingQueue", "JobsOnMachine", "WaitingJobs", "RunningJobs", "Problem"}
+    assert left & of_jobs == set()
