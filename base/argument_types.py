@@ -17,11 +17,15 @@ from .errors import InputError
 P = ParamSpec("P")
 R = TypeVar("R")
 
+#: What Python raises where a value is of another type. Errors of simulations and of the system say more by themselves.
+_OF_TYPES = (AttributeError, TypeError, LookupError, ArithmeticError, ValueError)
+
 
 def names_wrong_types(function: Callable[P, R]) -> Callable[P, R]:
     """Let a function raise :class:`InputError` if it fails and an argument is not of its annotated type.
 
-    A call that works costs nothing, whatever its arguments are. Annotations that cannot be checked are left out.
+    A call that works costs nothing, whatever its arguments are. Only errors that a value of another type causes in
+    Python are replaced. Annotations that cannot be checked are left out.
     """
 
     @wraps(function)
@@ -30,7 +34,7 @@ def names_wrong_types(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **given)
         except InputError:
             raise
-        except Exception as error:
+        except _OF_TYPES as error:
             _tell(function, args, given, error)
             raise
 
@@ -40,7 +44,7 @@ def names_wrong_types(function: Callable[P, R]) -> Callable[P, R]:
             yield from function(*args, **given)  # type: ignore[misc]
         except InputError:
             raise
-        except Exception as error:
+        except _OF_TYPES as error:
             _tell(function, args, given, error)
             raise
 

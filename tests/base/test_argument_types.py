@@ -61,6 +61,15 @@ def test_other_errors_are_as_they_were():
         mean_of(Uniform(), [None])
 
 
+def test_an_error_that_no_type_causes_stays():
+    @names_wrong_types
+    def read(path: str) -> None:
+        raise FileNotFoundError(path)
+
+    with pytest.raises(FileNotFoundError, match="3"):
+        read(3)
+
+
 def test_an_error_that_names_the_argument_stays():
     @names_wrong_types
     def half(count: int) -> int:
