@@ -14,7 +14,7 @@ from ..base import IntArray
 from ..models.profiles.timeline import ANY_LAYOUT, NEVER
 from ..workloads import Machine
 from ..workloads.job import slot_units
-from ..workloads.machine_rules import Closure, Failures, Reservation
+from ..workloads.machine_rules import Closure, Failures, Outage, Reservation
 from .amount_rules import amount_rules
 from .columns import JobSequence
 from .own_reservation import open_inside
@@ -308,8 +308,7 @@ class RuleBook:
         """Return when the first nodes close or have closed, and when this changes next. Seconds."""
         begins, changes = [NEVER], [NEVER]
         for rule in self.closing:
-            every = getattr(rule, "every", None) or rule.end
-            for closure in rule.closures(self.machine.nodes, now, max(now + every + 1, rule.end)):
+            for closure in _closures_of_period(rule, self.machine, now):
                 begins.append(closure.begin)
                 changes.append(closure.begin if closure.begin > now else closure.end)
         outage = self.machine.rules.next_outage(now)
@@ -337,7 +336,7 @@ class RuleBook:
                 rows += [(closure.begin, closure.end, *each) for each in amounts_of[closure.nodes]]
         outage = self.machine.rules.next_outage(now)
         times += [] if outage is None else [outage]
-        fall_at, fall_free, partial = _falls(rows, now, self.machine.capacity)
+        fall_at, fall_free, partial = _falls_of_closures(rows, now, self.machine.capacity)
         row_begin = np.array([begin for begin, *_ in rows], dtype=np.int64)
         row_end = np.array([end for _, end, *_ in rows], dtype=np.int64)
         node = np.concatenate([_NONE, *(nodes for *_, nodes, _ in rows)])
@@ -369,15 +368,25 @@ class RuleBook:
         """Return when nodes open or a limit rises next, ``None`` if never."""
         changes: list[int] = []
         for rule in self.closing:
-            every = getattr(rule, "every", None) or rule.end
-            ends = (closure.end for closure in rule.closures(self.machine.nodes, now, max(now + every + 1, rule.end)))
-            changes += [next((end for end in ends if end > now), NEVER)]
+            end = next_end(rule, self.machine, now)
+            changes += [] if end is None else [end]
         changes += [rise for part in self.parts if (rise := part.next_rise(now)) is not None]
         least = min(changes, default=NEVER)
         return None if least == NEVER else least
 
 
-def _falls(
+def next_end(rule: Reservation | Outage | Failures, machine: Machine, now: int) -> int | None:
+    """Return the end of a rule's next known closure, or ``None``."""
+    return next((each.end for each in _closures_of_period(rule, machine, now) if each.end > now), None)
+
+
+def _closures_of_period(rule: Reservation | Outage | Failures, machine: Machine, now: int) -> Iterator[Closure]:
+    """Yield the known closures of a rule from now on: all, or those of one period if it repeats."""
+    every = getattr(rule, "every", None) or rule.end
+    return rule.closures(machine.nodes, now, max(now + every + 1, rule.end))
+
+
+def _falls_of_closures(
     rows: Sequence[tuple[int, int, IntArray, tuple[int, ...]]], now: int, capacity: IntArray
 ) -> tuple[IntArray, IntArray, bool]:
     """Return when nodes close after now, what is left of each then, and whether some close in part.

@@ -12,7 +12,7 @@ from ...base import IntArray
 from ...models import choose, count_slots, shift
 from ...models.profiles.timeline import NEVER
 from ...workloads import Machine
-from ...workloads.machine_rules import Failures, Outage, Reservation, refuse_reservation
+from ...workloads.machine_rules import Reservation, refuse_reservation
 from ..columns import JobSequence, NewJobs
 from ..layouts import place, wrong_layout
 from ..problems import closed_amounts
@@ -33,7 +33,7 @@ from ..protocol import (
     id_of,
 )
 from ..registered import knows_site, layers
-from ..rule_book import RuleBook, keep_book, keep_rules, on_shape
+from ..rule_book import RuleBook, keep_book, keep_rules, next_end, on_shape
 from .machine_rules import machine_constraints
 from .restrictions import Restrictions, SiteRules, bound_of
 from .site_constraints import Closed
@@ -352,15 +352,9 @@ class RuleGate:
         if len(actions) == len(state.queue):
             return actions
         actions += self._easing(state)
-        ends = [self._next_end(rule, state.now) for rule in self._machine.rules.closing]
+        ends = [next_end(rule, self._machine, state.now) for rule in self._machine.rules.closing]
         later = [end for end in ends if end is not None]
         return [*actions, Wake(min(later))] if later else actions
-
-    def _next_end(self, rule: Reservation | Outage | Failures, now: int) -> int | None:
-        """Return the end of a rule's next known closure, or ``None``."""
-        every = getattr(rule, "every", None) or rule.end
-        closures = rule.closures(self._machine.nodes, now, max(now + every + 1, rule.end))
-        return next((closure.end for closure in closures if closure.end > now), None)
 
     def _shown(self, state: State, rest: Restrictions, queue: Sequence[Waiting], free: IntArray) -> State:
         """Return the state with the jobs that could start on open nodes.
