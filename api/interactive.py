@@ -48,7 +48,6 @@ def fetch(name: str, **reading: Any) -> Workload:
     return read(fetching.fetch(name), **reading)
 
 
-@names_wrong_types
 def example() -> Workload:
     """Return the sample trace of every installation: 900 jobs on 128 cores, three weeks, generated and no site's.
 

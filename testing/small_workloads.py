@@ -18,7 +18,6 @@ _TOGETHER = 0.3
 _NOTHING = 0.05
 
 
-@names_wrong_types
 def tiny() -> Workload:
     """Return five jobs on four cores, small enough to follow by hand.
 
