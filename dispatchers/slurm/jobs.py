@@ -1,7 +1,7 @@
 """Jobs by position in the trace: columns, priorities, and nodes while they run."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ...workloads.slurm_conf import APART, BY_CORE
 from ..protocol import Running, State, Waiting
 from .limits import Limits
 from .partitions import Partitions
-from .usage import AccountUsage, Charge
+from .usage import AccountUsage, Charge, restored
 
 _COLUMNS = np.dtype(
     [
@@ -62,7 +62,7 @@ class SlurmJobs:
     owners
         Account and user, and their association, by position.
     ids
-        Ids by position.
+        Ids by position, of jobs that joined the queue and of those that ran when the simulation began.
     """
 
     def __init__(
@@ -93,18 +93,23 @@ class SlurmJobs:
         self._room: dict[tuple[int, tuple[int, ...], bool], int] = {}
         self._nodes: dict[int, tuple[int, IntArray, IntArray]] = {}
 
-    def add(self, state: State, usage: AccountUsage, tick: int) -> list[Waiting]:
-        """Add jobs that joined the queue, with priorities as of the last tick, and return them."""
+    def begin(self, running: Sequence[Running]) -> None:
+        """Note the jobs that run when the simulation begins. They never join the queue."""
+        self.ids |= {each.order: each.id for each in running}
+
+    def joining(self, state: State) -> list[Waiting]:
+        """Return the waiting jobs that were not added yet, or joined the queue again."""
         order = state.queue.order
-        since = state.queue.since
         self._grow(int(order.max(initial=-1)))
-        rows = np.flatnonzero(self.columns["joined"][order] != since + 1)
-        joined = [state.queue.entries[row] for row in rows.tolist()]
+        rows = np.flatnonzero(self.columns["joined"][order] != state.queue.since + 1)
+        return [state.queue.entries[row] for row in rows.tolist()]
+
+    def add(self, joined: Sequence[Waiting], usage: AccountUsage, tick: int) -> None:
+        """Add jobs that joined the queue, with priorities as of the last tick."""
         for waiting in joined:
             self._add(waiting, usage)
         if joined:
-            self.prioritize(order[rows], since[rows], tick)
-        return joined
+            self.prioritize(*entries(joined), tick)
 
     def charges(self, state: State, usage: AccountUsage) -> list[Charge]:
         """Return owner, start and CPUs of running jobs. CPUs are multiplied by the factor of their QOS."""
@@ -120,6 +125,17 @@ class SlurmJobs:
         }
         return [(charge, state.now) for key, charge in before.items() if key not in self._charged]
 
+    def charged(self) -> list[tuple[str, int, Charge]]:
+        """Return id, start and charge of each job that ran at the last call of :meth:`gone`."""
+        return [(self.ids[order], start, charge) for (order, start), charge in self._charged.items()]
+
+    def restore_charged(self, charged: Iterable[tuple[str, int, Charge]], places: Mapping[str, int]) -> None:
+        """Restore what :meth:`charged` returned. `places` has the positions of the jobs that still run, by id."""
+        # A job that ended since gets a position of its own, which none that runs has.
+        self._charged = {
+            (places.get(id_, -1 - row), start): restored(charge) for row, (id_, start, charge) in enumerate(charged)
+        }
+
     def _charge(self, running: Running, usage: AccountUsage) -> Charge:
         if running.order not in self.owners:  # The job ran when the simulation began.
             owner = usage.owner(running.job.group, running.job.user, running.job.queue)
@@ -128,7 +144,12 @@ class SlurmJobs:
 
     def priorities(self) -> dict[str, int]:
         """Return the priorities of jobs that joined the queue, by id."""
-        return {id_: int(self.columns["priority"][order]) for order, id_ in self.ids.items()}
+        joined = self.columns["joined"]
+        return {
+            id_: int(self.columns["priority"][order])
+            for order, id_ in self.ids.items()
+            if order < len(joined) and joined[order]
+        }
 
     def restore(self, state: State, priorities: Mapping[str, int]) -> None:
         """Restore earlier priorities of waiting jobs, by id."""
@@ -280,6 +301,11 @@ class SlurmJobs:
             more = np.zeros(last + 1024, _COLUMNS)
             more["together"] = -1
             self.columns = np.concatenate([self.columns, more])
+
+
+def entries(jobs: Sequence[Waiting]) -> tuple[IntArray, IntArray]:
+    """Return the position of each job in the trace, and when it entered the queue."""
+    return np.array([each.order for each in jobs], np.int64), np.array([each.since for each in jobs], np.int64)
 
 
 def running_by_place(state: State) -> list[Running]:

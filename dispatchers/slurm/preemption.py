@@ -1,6 +1,7 @@
 """Preemption of jobs by partition tiers or QOS, and when preempted jobs may start again."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -171,6 +172,22 @@ class JobPreemption:
     def following(self) -> list[int]:
         """Return when the processes of preempted jobs end, and when the next job may be preempted."""
         return [*self._ending.values(), *([self._exempt_until] if self._exempt_until else [])]
+
+    def memory(self, ids: Mapping[int, str]) -> dict[str, Any]:
+        """Return which jobs are being stopped, and when jobs last preempted others. `ids` has ids by position."""
+        return {
+            "stopped_at": self.stopped_at,
+            "exempt_until": self._exempt_until,
+            "ending": [(ids[order], start, at) for (order, start), at in self._ending.items()],
+            "stopped_others": [(ids[order], at) for order, at in self._stopped_others.items()],
+        }
+
+    def restore(self, memory: Mapping[str, Any], places: Mapping[str, int]) -> None:
+        """Restore what :meth:`memory` returned. `places` has positions by id; jobs that have left have none."""
+        self.stopped_at = memory["stopped_at"]
+        self._exempt_until = memory["exempt_until"]
+        self._ending = {(places[id_], start): at for id_, start, at in memory["ending"] if id_ in places}
+        self._stopped_others = {places[id_]: at for id_, at in memory["stopped_others"] if id_ in places}
 
     def _stop(self, job: Running, now: int) -> Action:
         if self.modes[self._classes.of(job.job)] == "cancel":

@@ -24,13 +24,13 @@ from ...workloads.slurm_reservations import SlurmReservation
 from ..options import Configured
 from ..protocol import Action, Reject, Start, State, Waiting, Wake
 from .cycles import CyclePeriods, CycleTimes, after_idle
-from .jobs import SlurmJobs, running_by_place
+from .jobs import SlurmJobs, entries, running_by_place
 from .limits import Arrays, Limits, Tests
 from .options import SlurmGiven, SlurmOptions, charges_ended, configured, reserved, seconds, shares_of, tres_weights
 from .partitions import Partitions
 from .preemption import JobClasses, JobPreemption
 from .reservations import SlurmReservations
-from .usage import AccountUsage, Charge
+from .usage import AccountUsage, Charge, restored
 
 _BEYOND = "it is beyond a limit of its association or quality of service"
 _UNAVAILABLE = "Requested node configuration is not available"
@@ -101,23 +101,28 @@ class Slurm(Configured[SlurmOptions]):
         self._late: list[int] = []
         self._ended: list[tuple[Charge, int]] = []
         self._recalled: Mapping[str, Any] | None = None
+        self._begun = False
+        #: Priorities that a real Slurm printed, by id of the job.
+        self._printed: Mapping[str, int] = {}
         #: The last decision and the charges of running jobs, while no waiting job can start.
         self._idle: tuple[int, list[Charge]] | None = None
         #: Position and entry into the queue of the jobs that wait then.
-        self._held: tuple[IntArray, IntArray] | None = None
+        self._held = np.empty(0, np.int64), np.empty(0, np.int64)
 
     def memory(self) -> dict[str, Any]:
-        """Return the times of the last runs, job priorities and usage. See :meth:`recall`."""
-        running = set(self._running.tolist())
-        ran = [id_ for order, id_ in self._jobs.ids.items() if order in running]
+        """Return the times of the last runs, priorities, usage and jobs that are being stopped. See :meth:`recall`."""
+        ids = self._jobs.ids
         return {
-            "times": [self._ran, self._full, self._cycle, self._ticked],
+            "times": [self._ran, self._full, self._cycle, self._ticked, self._seen],
             "due": [self._asked, self._changed],
-            "running": ran,
+            "running": [ids[order] for order in self._running.tolist() if order in ids],
             "priorities": self._jobs.priorities(),
             "usage": self._usage.usage(),
+            "charged": self._jobs.charged(),
+            "ended": list(self._ended),
             "weights": self._partitions.weight.tolist(),
-            "idle": None if self._idle is None else [self._idle[0], [list(charge) for charge in self._idle[1]]],
+            "preemption": self._preemption.memory(ids),
+            "idle": self._idle,
         }
 
     def recall(self, state: MachineState, memory: Mapping[str, Any] | None) -> None:
@@ -129,13 +134,15 @@ class Slurm(Configured[SlurmOptions]):
             self._usage.past(state.ended, self._limits.charged_then, begin, period)
             self._ticked = 0 if memory is None else state.at - state.at % self._period
             return
-        self._ran, self._full, self._cycle, self._ticked = memory["times"]
+        self._ran, self._full, self._cycle, self._ticked, self._seen = memory["times"]
         self._asked, self._changed = memory["due"]
-        self._usage.restore(memory["usage"], self._ticked)
-        self._partitions.weight[:] = memory.get("weights", self._partitions.weight)
-        if memory.get("idle") is not None:
+        accounts, users = memory["usage"]
+        self._usage.restore(accounts, users, self._ticked)
+        self._ended = [(restored(charge), end) for charge, end in memory["ended"]]
+        self._partitions.weight[:] = memory["weights"]
+        if memory["idle"] is not None:
             since, charges = memory["idle"]
-            self._idle = since, [((owner[0], owner[1]), start, cpus) for owner, start, cpus in charges]
+            self._idle = since, list(map(restored, charges))
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Run the due parts of the scheduler."""
@@ -205,21 +212,17 @@ class Slurm(Configured[SlurmOptions]):
 
     def _update(self, state: State) -> list[Action]:
         """Process changes. Return rejections of jobs that can never run."""
-        ticked = self._catch_up(state.now)
+        if not self._begun:
+            self._begin(state)
+        self._catch_up(state.now)
         tick = state.now - state.now % self._period
-        joined = self._jobs.add(state, self._usage, tick)
-        self._limits.know(joined)
-        for waiting in joined:
-            if waiting.job.array:
-                self._arrays.add(waiting.order, waiting.job)
+        joined = self._jobs.joining(state)
+        self._add(joined, tick)
         recorded = self._rules.epoch > 0  # Several jobs may arrive at one instant.
         self._late = _behind_the_first([each for each in joined if each.since == state.now]) if recorded else []
-        self._reservations.add(joined)
-        joined = self._without_recalled(state, joined)
-        if ticked and self._held is None:  # Priorities of a memory are those of its last decision.
-            old = ~np.isin(state.queue.order, [waiting.order for waiting in joined])
-            self._jobs.prioritize(state.queue.order[old], state.queue.since[old], self._ticked)
-        self._held = None
+        if self._printed:
+            self._jobs.restore(state, self._printed)
+            self._printed = {}
         self._jobs.test_submitted(state, joined)
         if self._rules.PriorityWeightFairshare and charges_ended(self._site):
             self._ended += self._jobs.gone(state, self._usage)
@@ -248,10 +251,40 @@ class Slurm(Configured[SlurmOptions]):
             Reject(waiting, _BEYOND) for waiting in joined if possible[waiting.order] and self._limits.forbids(waiting)
         ]
 
-    def _catch_up(self, now: int) -> bool:
-        """Keep the times of the runs that started nothing until now. Return whether priorities were due."""
+    def _begin(self, state: State) -> None:
+        """Take the jobs of a recalled simulation as they were at its last decision."""
+        self._begun = True
+        self._jobs.begin(state.running)
+        recalled = self._recalled
+        self._recalled = None
+        if recalled is None:
+            return
+        if "running" not in recalled:
+            self._printed = recalled["priorities"]
+            return
+        known = [waiting for waiting in self._jobs.joining(state) if waiting.id in recalled["priorities"]]
+        self._add(known, self._ticked)
+        self._jobs.restore(state, recalled["priorities"])
+        self._held = entries(known)
+        here = {each.id: each.order for each in state.running}
+        # Jobs that ended since get an impossible position, so that their end is noticed.
+        self._running = np.sort(np.array([here.get(id_, -1) for id_ in recalled["running"]], dtype=np.int64))
+        self._jobs.restore_charged(recalled["charged"], here)
+        self._preemption.restore(recalled["preemption"], here | {each.id: each.order for each in known})
+
+    def _add(self, joined: Sequence[Waiting], tick: int) -> None:
+        """Add jobs that joined the queue, with priorities as of a tick."""
+        self._jobs.add(joined, self._usage, tick)
+        self._limits.know(joined)
+        for waiting in joined:
+            if waiting.job.array:
+                self._arrays.add(waiting.order, waiting.job)
+        self._reservations.add(joined)
+
+    def _catch_up(self, now: int) -> None:
+        """Keep the times of the runs that started nothing until now, and the priorities of those that wait."""
         if self._idle is None:
-            return False
+            return
         (since, charges), self._idle = self._idle, None
         rules, before = self._rules, self._ticked
         periods = CyclePeriods(rules.sched_interval, rules.batch_sched_delay, rules.bf_interval, self._period)
@@ -259,33 +292,17 @@ class Slurm(Configured[SlurmOptions]):
         times = after_idle(times, since, now, periods)
         self._ran, self._full, self._cycle, self._ticked, self._asked, self._changed = times
         if self._ticked == before:
-            return False
+            return
         if rules.PriorityWeightFairshare:
             self._usage.idle_ticks(self._ticked, self._period, charges, self._ended)
             self._ended = []
-        if self._held is not None:
-            self._jobs.prioritize(*self._held, self._ticked)
-        return True
+        self._jobs.prioritize(*self._held, self._ticked)
 
     @property
     def _plain(self) -> bool:
         """Whether a job that does not fit the free amounts can only start after another one ends or arrives."""
         machine = self._machine
         return not (self._preemption.modes or self._reserved or self._partitions.gpus or (machine and machine.rules))
-
-    def _without_recalled(self, state: State, joined: list[Waiting]) -> list[Waiting]:
-        """Return the jobs that joined the queue after the recalled memory."""
-        recalled = self._recalled
-        self._recalled = None
-        if recalled is None:
-            return joined
-        self._jobs.restore(state, recalled["priorities"])
-        if "running" not in recalled:
-            return joined
-        here = {each.id: each.order for each in state.running}
-        # Jobs that ended since get an impossible position, so that their end is noticed.
-        self._running = np.sort(np.array([here.get(id_, -1) for id_ in recalled["running"]], dtype=np.int64))
-        return [waiting for waiting in joined if waiting.id not in recalled["priorities"]]
 
     def _in_order(self, state: State, refused: Sequence[Action]) -> IntArray:
         """Return the queue rows by priority, without rejected jobs and those that may not start again yet."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 from ...models.slurm.priorities import Association, decay_over, rank_users
 from ...workloads import EndedJob, Job
@@ -9,6 +10,12 @@ from ...workloads.slurm_limits import ROOT, SlurmAssociation, member
 
 #: Account and user, start and CPUs of a job.
 Charge = tuple[tuple[str, str], int, float]
+
+
+def restored(charge: Sequence[Any]) -> Charge:
+    """Return a charge that was saved, maybe as JSON."""
+    (account, user), start, cpus = charge
+    return (account, user), start, cpus
 
 
 class AccountUsage:
@@ -118,8 +125,6 @@ class AccountUsage:
 
         Usage converges. Once a tick changes nothing, the later ones change nothing either.
         """
-        for (account, name), _, _ in running:  # A user without usage is not in a memory.
-            self.user(account, name)
         for now in range(self._ticked + period, last + 1, period):
             before = [association.usage for association in self._associations()]
             self._advance(now, running, ended)
@@ -165,16 +170,22 @@ class AccountUsage:
             self._charge(owner, cpus(each.job) * spent * decay_over(self._half_life, max(now - each.start, 0)))
         self._rank()
 
-    def usage(self) -> list[tuple[str, str, float]]:
-        """Return account, name and usage of each user with usage, in order of appearance."""
-        return [(*owner, user.usage) for owner, user in self._users.items() if user.usage]
+    def usage(self) -> tuple[list[tuple[str, float]], list[tuple[str, str, float]]]:
+        """Return the usage of each account, by name, and of each user, by account and name, in order of appearance."""
+        accounts = [(name, account.usage) for name, account in self._accounts.items()]
+        return accounts, [(*owner, user.usage) for owner, user in self._users.items()]
 
-    def restore(self, usage: Iterable[tuple[str, str, float]], ticked: int) -> None:
-        """Restore the usage of the last tick."""
+    def restore(
+        self, accounts: Iterable[tuple[str, float]], users: Iterable[tuple[str, str, float]], ticked: int
+    ) -> None:
+        """Restore the usage of the last tick. Ties go by order of appearance, and rounding may break them."""
         self._ticked = ticked
-        for account, name, used in usage:
-            self.user(account, name)
-            self._charge((account, name), used)
+        for name, used in accounts:
+            self._account(name).usage = used
+        for account, name, used in users:
+            if (account, name) not in self._users:
+                self._add_user(account, name)
+            self._users[account, name].usage = used
         self._rank()
 
     def _charge(self, owner: tuple[str, str], used: float) -> None:
