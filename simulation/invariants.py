@@ -146,12 +146,16 @@ def _jobs(workload: Workload, result: Result) -> Iterator[str]:
 def _submissions(workload: Workload, result: Result) -> Iterator[str]:
     """Check when each job was submitted. A job rejected before that was submitted at its rejection."""
     end = dict(zip(result.jobs["id"].tolist(), result.jobs["end"].tolist(), strict=True))
+    named = _named(workload)
     for job, row in zip(workload.jobs, rows_of(result.jobs, "status", "submit", "end"), strict=True):
-        expected, why = job.submit, ""
-        for id_, condition, *delay in job.depends:
-            if condition == "react" and end[id_] >= 0:
-                expected = end[id_] + sum(delay)
-                why = f", {sum(delay)} s after the end of job {id_}"
+        reacts = [
+            (end[other.id] + sum(delay), f", {sum(delay)} s after the end of job {other.id}")
+            for id_, condition, *delay in job.depends
+            if condition == "react"
+            for other in named.get(id_, ())
+            if end[other.id] >= 0
+        ]
+        expected, why = max([(job.submit, ""), *reacts])
         if row.status == "rejected" and 0 <= row.end < expected:
             expected = row.end
         if row.submit != expected:
@@ -196,10 +200,7 @@ def _dependencies(workload: Workload, result: Result) -> Iterator[str]:
     if not any(any(field.values) for field in (columns.depends, columns.begin, columns.hold)):
         return
     rows = {row.id: row for row in rows_of(result.jobs, "id", "status", "submit", "start", "end", "eligible")}
-    named: dict[str, list[Job]] = {job.id: [job] for job in workload.jobs}
-    for job in workload.jobs:
-        if job.array and job.array.split("%")[0] not in rows:
-            named.setdefault(job.array.split("%")[0], []).append(job)
+    named = _named(workload)
     earlier: dict[tuple[str, str], list[Job]] = {}
     for job in workload.jobs:
         row = rows[job.id]
@@ -225,6 +226,17 @@ def _dependencies(workload: Workload, result: Result) -> Iterator[str]:
                 if least is None or row.eligible < least + sum(delay):
                     told = "is not met" if least is None else f"is met at {least + sum(delay)}"
                     yield f"job {job.id}: eligible at {row.eligible}, but {condition} of job {other.id} {told}"
+
+
+def _named(workload: Workload) -> dict[str, list[Job]]:
+    """Return the jobs that a dependency may name: each by its id, and all tasks of an array by that of the array."""
+    named = {job.id: [job] for job in workload.jobs}
+    ids = set(named)
+    for job in workload.jobs:
+        array = job.array.split("%")[0]
+        if array and array not in ids:
+            named.setdefault(array, []).append(job)
+    return named
 
 
 def _freed(other: Any, condition: str) -> int | None:

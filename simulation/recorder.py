@@ -220,16 +220,16 @@ def _columns(rows: array[int], names: tuple[str, ...]) -> dict[str, NDArray[np.i
 
 
 def _submissions(submit: IntArray, end: IntArray, links: Mapping[int, Sequence[Link]]) -> IntArray:
-    """Return the submissions of all jobs, with those that followed the end of another job.
+    """Return the submissions of all jobs, with those that followed the end of other jobs, the last of them.
 
     A job that was rejected before was submitted at its rejection.
     """
     submissions = submit.copy()
     for place, listed in links.items():
-        for link in listed:
-            if link.condition == REACT and end[link.parent] >= 0:
-                at = end[link.parent] + link.delay
-                submissions[place] = min(at, end[place]) if end[place] >= 0 else at
+        ends = [end[link.parent] + link.delay for link in listed if link.condition == REACT and end[link.parent] >= 0]
+        if ends:
+            at = max(submit[place], *ends)
+            submissions[place] = min(at, end[place]) if end[place] >= 0 else at
     return submissions
 
 
