@@ -2,8 +2,8 @@
 # make test    run the tests that need nothing but the clone; make test-traces and make test-slurm run the others
 # make check   the linter, the type check and the tests; make hooks runs them at each commit and push
 # make docs    build the site into docs/_build/html
-# make nightly the full counts of what make test has at its smallest scale; its two parts, each of at most 80 minutes on
-#              two cores, are make nightly-tests and make nightly-long
+# make nightly the full counts of what make test has at its smallest scale; its three parts, each of at most 80 minutes on
+#              two cores, are make nightly-dispatching, make nightly-product and make nightly-long
 # Each makes .venv first, if need be, and installs the project into it. Type checkers cannot follow its editable
 # installation, as the root of the clone is the package; they read the link hpcdispatch-stubs instead. Byte code is made as modules are imported,
 # whatever the environment says, or every process of the tests would compile all that it imports.
@@ -16,8 +16,8 @@ REPRODUCED := icpp2019/table1 ijhpca2019/table1 jsspp2000/fig1 dsrt2020/fig5
 BIN := .venv/bin
 PACKAGES := analysis api base bench cli dispatchers learn models predictors simulation testing workloads
 
-.PHONY: demo docs notebooks distributions lowest test test-traces test-slurm compiled check lint types hooks mutants nightly nightly-tests nightly-long \
-	nightly-recorded nightly-cross nightly-fuzz nightly-faults nightly-studies bench clean
+.PHONY: demo docs notebooks distributions lowest test test-traces test-slurm compiled check lint types hooks mutants nightly nightly-dispatching \
+	nightly-product nightly-long nightly-recorded nightly-cross nightly-fuzz nightly-faults nightly-studies bench clean
 
 .venv/installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hpcdispatch needs Python >= 3.11, got " + sys.version.split()[0] + "; say make PYTHON=python3.12, or what yours is called")'
@@ -109,16 +109,22 @@ check: lint types test
 hooks: .venv/installed
 	$(BIN)/pre-commit install
 
-nightly: nightly-tests nightly-long
+nightly: nightly-dispatching nightly-product nightly-long
 
 # Two at a time, each on one core and bounded in time.
 nightly-long: compiled
 	$(MAKE) -j2 nightly-recorded nightly-cross nightly-fuzz nightly-faults nightly-studies
 
-# All tests, those that only nights have among them, and how much of the code they run.
-nightly-tests: compiled
+# All tests, those that only nights have among them: first those of what decides, then the others, and how much of the code
+# both run.
+NIGHT := $(PYTEST) -m "" --hypothesis-profile=night --hypothesis-seed=$(SEED) --cov
+DECIDES := $(addprefix tests/,cross dispatchers fuzz learn models predictors recorded simulation testing workloads)
+nightly-dispatching: compiled
+	$(NIGHT) --cov-report= $(DECIDES)
+
+nightly-product: compiled
 	mkdir -p results
-	$(PYTEST) -m "" --hypothesis-profile=night --hypothesis-seed=$(SEED) --cov --cov-report=json:results/coverage.json
+	$(NIGHT) --cov-append --cov-report=json:results/coverage.json tests $(DECIDES:%=--ignore=%)
 	$(BIN)/python tests/coverage_table.py results/coverage.json
 
 # The schedules of every registered dispatcher as they were recorded.

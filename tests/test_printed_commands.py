@@ -56,7 +56,7 @@ ELSEWHERE = {
     r"python -m hpcdispatch\.bench\.studies\.": "needs traces and hours; --help has the options; see nightly-studies",
     r"PYTHONPATH=tests python -m (fuzz|faults|mutants|ruled)": "takes an hour; --help has the options; see nightly",
     r"docker ": "needs Docker; the workflow of the tests builds the image and runs it",
-    r"python -m pytest ": "runs tests, which nightly-tests runs as well",
+    r"python -m pytest ": "runs tests, which nights run as well",
 }
 #: Commands whose output stands on no page, and why.
 UNPRINTED = {"hpcdispatch slurm forecast 4711\n": "it counts from the present second"}

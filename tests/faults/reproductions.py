@@ -30,6 +30,8 @@ NAMES = (
     "dsrt2020/fig5",
     "dsrt2020/policies",
 )
+#: Those of public traces.
+OF_TRACES = ("cp2019/hpc2n", "jsspp2000/table2", "jsspp2000/fig4", "dsrt2020/fig5")
 ENDS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
 
 
@@ -85,7 +87,7 @@ def failure(name, rng, folder):
     ended = 0
     for _ in range(2):
         number = rng.choice(ENDS)
-        wrong, was = interrupted(name, folder / "again", number, rng.uniform(0.3, 0.9) * seconds)
+        wrong, was = interrupted(name, folder / "again", number, rng.uniform(0.2, 0.6) * seconds)
         if wrong:
             return wrong, ended
         ended += was
