@@ -1,6 +1,7 @@
 """Reservation-based batch scheduling, which kills jobs at their walltimes."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
@@ -81,10 +82,14 @@ class RBSGiven(TypedDict, total=False):
 
 @dataclass(slots=True)
 class _Ask:
-    """A waiting job with its current walltime, and its reservation, if any."""
+    """A waiting job with its current walltime, and its reservation, if any.
+
+    It is `possible` if it is known to fit on the empty machine.
+    """
 
     waiting: Waiting
     walltime: int
+    possible: bool = False
     booking: Booking = field(init=False)
 
 
@@ -99,7 +104,8 @@ class RBS(Configured[RBSOptions]):
 
     The dispatcher sets walltimes itself, under every ``overrun`` of the simulation. It begins with the job's walltime,
     and multiplies by `growth` after each failure. Under ``overrun="kill"`` the simulation ends a job at its walltime,
-    so no job returns. Under ``"resubmit"`` the simulation sets the next walltime.
+    so no job returns. Under ``"resubmit"`` the simulation sets the next walltime. Where the rules of the machine never
+    leave room for the next walltime, the job asks for the longest possible one.
 
     The options are those of :class:`RBSOptions`.
 
@@ -143,7 +149,10 @@ class RBS(Configured[RBSOptions]):
         book = self._updated(state)
         left = self.options.reservations - len(self._booked)
         for ask in nsmallest(left, self._others.values(), key=lambda ask: self._key(ask, state.now)):
-            self._book_job(ask, book.reserve(ask.waiting, ask.walltime, state.now))
+            booking = book.reserve(ask.waiting, ask.walltime, state.now)
+            if booking is None and book.ruled and ask.waiting.id in self._last:
+                booking = self._shortened(ask, book, state)
+            self._book_job(ask, booking)
         actions += self._start(book, state)
         later = [ask.booking.start for ask in self._booked.values() if ask.booking.start > state.now]
         if later:
@@ -185,6 +194,23 @@ class RBS(Configured[RBSOptions]):
         if self.options.max_walltime is None or walltime <= self.options.max_walltime:
             return walltime
         return self.options.max_walltime if last is None or last < self.options.max_walltime else None
+
+    def _shortened(self, ask: _Ask, book: Book, state: State) -> Booking | None:
+        """Book a returned job for the longest time that the rules of the machine ever allow it.
+
+        A job that only waits, such as for nodes that have failed, keeps its walltime. One that needs more time than the
+        rules allow is rejected under any dispatcher.
+        """
+
+        def too_long(walltime: int) -> bool:
+            alone = State(state.now, [ask.waiting], [], state.machine.capacity, state.machine)
+            return Book(alone, self.options.placement).reserve(ask.waiting, walltime, state.now) is None
+
+        ask.possible = ask.possible or not too_long(ask.walltime)
+        if ask.possible:
+            return None
+        ask.walltime = max(bisect_left(range(ask.walltime), True, 1, key=too_long) - 1, 1)
+        return book.reserve(ask.waiting, ask.walltime, state.now)
 
     def _updated(self, state: State) -> Book:
         """Return the updated book."""

@@ -6,7 +6,7 @@ import pytest
 
 from hpcdispatch.dispatchers import RBS
 from hpcdispatch.simulation import check, simulate
-from hpcdispatch.workloads import Checkpoint, Job, Limit, Machine, Workload, generate
+from hpcdispatch.workloads import Checkpoint, Job, Limit, Machine, Reservation, Workload, generate
 
 ONE, TWO = (Machine.homogeneous(nodes, core=1) for nodes in (1, 2))
 
@@ -192,3 +192,17 @@ def test_a_job_that_a_rule_keeps_from_starting_keeps_its_walltime():
     result = simulate(Workload(jobs, machine), "rbs")
     # 2 and 3 are started at once with 1, which the limit does not allow; that is no kill at their walltimes.
     assert [stays(result, id_)[0][1:] for id_ in "123"] == [(50, "completed"), (140, "completed"), (240, "limit")]
+
+
+def test_the_longest_walltime_that_closures_allow_is_the_last_one():
+    """Jobs asked for more again and again, which no time between two closures has."""
+    closed = Reservation(100, 150, every=150)
+    kept = Checkpoint(interval=25)
+    jobs = (Job("a", 0, 90, 40), Job("b", 0, 120, 40), Job("c", 0, 400, 40, checkpoint=kept))
+    result = run(jobs, RBS(), replace(Machine.pool(4), reservations=(closed,)))
+    tried = result.attempts.groupby("id")["walltime"].apply(list)
+    assert tried["a"] == [40, 60, 90]
+    assert tried["b"] == [40, 60, 90, 100]
+    assert set(tried["c"][3:]) == {100}
+    assert result.jobs["status"].tolist() == ["completed", "rejected", "completed"]
+    assert result.jobs["reason"].tolist()[1] == "constraint maintenance: leaves it no place ever"
