@@ -13,7 +13,7 @@ from hpcdispatch.dispatchers import create_dispatcher
 from hpcdispatch.dispatchers import registry as dispatchers
 from hpcdispatch.predictors import create as create_predictor
 from hpcdispatch.predictors import registry as predictors
-from hpcdispatch.simulation import Overrun
+from hpcdispatch.simulation import Overrun, PredictionWarning, UnheededWarning
 from hpcdispatch.workloads import GENERATORS, Machine, TraceWarning, read
 from hpcdispatch.workloads.formats import RunColumns, read_runs
 from hpcdispatch.workloads.formats.trace_files import decode
@@ -431,7 +431,8 @@ def outcome(function, path):
     """Return the result of a reader for a file, ``None`` for an error of one short line. Other errors are findings."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", TraceWarning)
+        for told in (TraceWarning, PredictionWarning, UnheededWarning):
+            warnings.simplefilter("ignore", told)
         warnings.filterwarnings("ignore", ".* did not bound all waits")
         try:
             return function(path)
