@@ -110,6 +110,8 @@ FULL = {
     "columns of run times": ("a.csv", b"1" + b",1" * 9000, b"1" + b",1" * 9000 + b"\n", ("sequence",)),
     "scenario": ("a.json", b'{"machine":', b"[[[[[]]]]],", ("evict", "--nodes", "1", "--deadline", "1h")),
 }
+#: Those of which ``workload describe`` prints a column map to complete.
+MAPPED = ("lists", "names")
 
 
 def check_refused(words, path):
@@ -136,6 +138,10 @@ def test_a_file_that_takes_much_memory(tmp_path, case):
         for _ in range(64):
             file.write(again * ((1 << 24) // len(again)))
     check_refused(words, path)
+    if case in MAPPED:
+        code, err = told("workload", "describe", path, folder=tmp_path)
+        assert (code, err.count("\n")) == (0, 1), err
+        assert "no built-in column map fits" in err
 
 
 @pytest.mark.nightly
