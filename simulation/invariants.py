@@ -146,7 +146,7 @@ def _jobs(workload: Workload, result: Result) -> Iterator[str]:
 def _submissions(workload: Workload, result: Result) -> Iterator[str]:
     """Check when each job was submitted. A job rejected before that was submitted at its rejection."""
     end = dict(zip(result.jobs["id"].tolist(), result.jobs["end"].tolist(), strict=True))
-    named = _named(workload)
+    named = _named(workload) if any(workload.columns.depends.values) else {}
     for job, row in zip(workload.jobs, rows_of(result.jobs, "status", "submit", "end"), strict=True):
         reacts = [
             (end[other.id] + sum(delay), f", {sum(delay)} s after the end of job {other.id}")
