@@ -102,8 +102,6 @@ class Slurm(Configured[SlurmOptions]):
         self._ended: list[tuple[Charge, int]] = []
         self._recalled: Mapping[str, Any] | None = None
         self._begun = False
-        #: Priorities that a real Slurm printed, by id of the job.
-        self._printed: Mapping[str, int] = {}
         #: The last decision and the charges of running jobs, while no waiting job can start.
         self._idle: tuple[int, list[Charge]] | None = None
         #: Position and entry into the queue of the jobs that wait then.
@@ -212,17 +210,15 @@ class Slurm(Configured[SlurmOptions]):
 
     def _update(self, state: State) -> list[Action]:
         """Process changes. Return rejections of jobs that can never run."""
-        if not self._begun:
-            self._begin(state)
+        printed = {} if self._begun else self._begin(state)
         self._catch_up(state.now)
         tick = state.now - state.now % self._period
         joined = self._jobs.joining(state)
         self._add(joined, tick)
         recorded = self._rules.epoch > 0  # Several jobs may arrive at one instant.
         self._late = _behind_the_first([each for each in joined if each.since == state.now]) if recorded else []
-        if self._printed:
-            self._jobs.restore(state, self._printed)
-            self._printed = {}
+        if printed:
+            self._jobs.restore(state, printed)
         self._jobs.test_submitted(state, joined)
         if self._rules.PriorityWeightFairshare and charges_ended(self._site):
             self._ended += self._jobs.gone(state, self._usage)
@@ -251,17 +247,20 @@ class Slurm(Configured[SlurmOptions]):
             Reject(waiting, _BEYOND) for waiting in joined if possible[waiting.order] and self._limits.forbids(waiting)
         ]
 
-    def _begin(self, state: State) -> None:
-        """Take the jobs of a recalled simulation as they were at its last decision."""
+    def _begin(self, state: State) -> Mapping[str, int]:
+        """Take the jobs of a recalled simulation as they were at its last decision.
+
+        Returns the priorities that a real Slurm printed, by id.
+        """
         self._begun = True
         self._jobs.begin(state.running)
         recalled = self._recalled
         self._recalled = None
         if recalled is None:
-            return
+            return {}
         if "running" not in recalled:
-            self._printed = recalled["priorities"]
-            return
+            printed: Mapping[str, int] = recalled["priorities"]
+            return printed
         known = [waiting for waiting in self._jobs.joining(state) if waiting.id in recalled["priorities"]]
         self._add(known, self._ticked)
         self._jobs.restore(state, recalled["priorities"])
@@ -271,6 +270,7 @@ class Slurm(Configured[SlurmOptions]):
         self._running = np.sort(np.array([here.get(id_, -1) for id_ in recalled["running"]], dtype=np.int64))
         self._jobs.restore_charged(recalled["charged"], here)
         self._preemption.restore(recalled["preemption"], here | {each.id: each.order for each in known})
+        return {}
 
     def _add(self, joined: Sequence[Waiting], tick: int) -> None:
         """Add jobs that joined the queue, with priorities as of a tick."""
