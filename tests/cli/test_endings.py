@@ -204,8 +204,12 @@ STARTS = [(), (signal.SIGHUP,), (*NOHUP, signal.SIGTERM, signal.SIGCHLD, signal.
 @pytest.mark.parametrize(
     ("number", "ignored", "blocked"),
     [
-        *((number, ignored, ()) for number in (signal.SIGINT, signal.SIGTERM) for ignored in STARTS),
-        (signal.SIGTERM, NOHUP, NOHUP),
+        *(
+            pytest.param(number, ignored, (), marks=() if len(ignored) == by_day else pytest.mark.nightly)
+            for number, by_day in ((signal.SIGINT, 1), (signal.SIGTERM, 6))
+            for ignored in STARTS
+        ),
+        pytest.param(signal.SIGTERM, NOHUP, NOHUP, marks=pytest.mark.nightly),
         (signal.SIGTERM, (), (*NOHUP, signal.SIGTERM)),
     ],
 )

@@ -401,7 +401,7 @@ def closing_pool(g):
 def test_plain_numbers_before_the_next_closure_equal_the_whole_profile(monkeypatch, kind):
     plain_until = RuleBook.plain_until
     used = 0
-    for seed in range(number_of_inputs(100, 30)):
+    for seed in range(number_of_inputs(100)):
         g = random.Random(seed)
         machine = closing_pool(g)
         jobs = [
