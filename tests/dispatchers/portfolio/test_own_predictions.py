@@ -12,7 +12,7 @@ from hpcdispatch.dispatchers.portfolio import own_predictions
 from hpcdispatch.predictors import LastTwo
 from hpcdispatch.simulation import check
 from hpcdispatch.testing import samples
-from hpcdispatch.workloads import generate
+from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 WORKLOAD = generate("lublin:jobs=100,processors=16,load=0.9", seed=4)
 #: Predicts jobs as they come alone, as simulations do.
@@ -79,6 +79,21 @@ def test_what_has_not_ended_runs_in_replays_as_it_is_learned(learns):
     guessed = [job for past in pasts for job in past.jobs if ends[job.id] > past.end]
     assert guessed
     assert any(job.runtime < job.walltime for job in guessed) == bool(learns)
+
+
+def test_what_ended_before_a_past_is_not_in_it():
+    pasts = []
+
+    class Seen(Portfolio):
+        def use_replays(self, replay):
+            super().use_replays(lambda past, *given: (pasts.append(past), replay(past, *given))[1])
+
+    # One after the other, so that pasts begin when a job ends.
+    jobs = [Job(str(number), 0, 1800, 1800) for number in range(12)]
+    result = simulate(Workload(jobs, Machine.homogeneous(1, core=1)), Seen(every="1h", window="3h"))
+    ends = dict(zip(result.jobs["id"], result.jobs["end"], strict=True))
+    assert {past.begin for past in pasts} & set(ends.values())
+    assert all(ends[job.id] > past.begin for past in pasts for job in past.jobs)
 
 
 @pytest.mark.parametrize("predictor", ["oracle", "last2"])

@@ -88,3 +88,13 @@ def test_what_alone_is_beyond_a_limit_is_refused(tmp_path):
 
 def test_without_a_limit_nothing_changes(tmp_path):
     assert starts(tmp_path, f"{QUALITIES}\nnormal||||", [(0, 4, ANN), (0, 4, ANN)]) == [0, 0]
+
+
+def test_minutes_of_a_running_job_are_those_that_are_left(tmp_path):
+    # Each job takes ten CPU-minutes at its start; fifteen may be left at a time.
+    (tmp_path / "limits.txt").write_text(f"{WIDE}\nnormal||||||cpu=15||||\n")
+    jobs = [Job(name, 0, 600, 600, 1, {"core": 1}, **ANN) for name in "ab"]
+    workload = Workload(jobs, Machine.homogeneous(1, core=4))
+    result = simulate(workload, Slurm(limits=str(tmp_path / "limits.txt"), bf_interval=10))
+    first, second = result.jobs["start"]
+    assert first + 300 <= second <= first + 300 + 60
