@@ -24,6 +24,8 @@ from .number_formats import Show, interval
 _UNBROKEN = 20
 #: Least width of a column of numbers. It keeps headers from breaking after each word.
 _LEAST = 9
+#: A width in which every table fits.
+_NO_LIMIT = 10_000
 _MARKDOWN = re.compile(r"([\\`*_\[\]{}|#~$])")
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -102,19 +104,12 @@ class Table:
         """The rows as cells."""
         return [[PrintedCell(cell) if isinstance(cell, str) else cell for cell in row] for row in self.rows]
 
-    def terminal(self) -> rich.table.Table:
-        """Return the rows for the terminal. With several labels, a line marks each change of the first one."""
-        made = terminal_table(self.columns, self.labels)
-        texts = [[cell.line for cell in row] for row in self.cells]
-        for index, column in enumerate(made.columns if texts else ()):
-            # A long header breaks before a short cell.
-            longest = max(len(row[index]) for row in texts)
-            column.min_width = min(longest, _UNBROKEN)
-            if index >= self.labels:
-                column.max_width = max(longest, *map(len, self.columns[index].split() or [""]), _LEAST)
-        for row, following in zip_longest(texts, texts[1:]):
-            made.add_row(*row, end_section=self.labels > 1 and following is not None and following[0] != row[0])
-        return made
+    def terminal(self) -> RenderableType:
+        """Return the rows for the terminal. With several labels, a line marks each change of the first one.
+
+        Columns of numbers that do not fit beside the others follow in a table of their own, with the labels.
+        """
+        return _FittedTable(self)
 
     def markdown(self, *, escaped: bool = False) -> str:
         """Return it as Markdown. Texts may contain Markdown, unless they are to be escaped."""
@@ -169,6 +164,54 @@ class PlainConsole(Console):
             else:
                 lines = part.text.split("\n")
                 yield Segment("\n".join(plain(line, len(line)) for line in lines), part.style)
+
+
+@dataclass(frozen=True)
+class _FittedTable:
+    """A table in as many parts as the width needs. Each has the labels."""
+
+    table: Table
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterable[RenderableType]:
+        labels = range(self.table.labels)
+        left = list(range(self.table.labels, len(self.table.columns)))
+        wide = options.update(width=_NO_LIMIT)
+
+        def least(columns: Sequence[int], unbroken: int = _UNBROKEN) -> int:
+            return console.measure(self._of([*labels, *columns], unbroken), options=wide).minimum
+
+        while True:
+            taken = len(left)
+            while taken > 1 and (least(left[:taken]) > options.max_width or self._follows(left[taken : taken + 1])):
+                taken -= 1
+            unbroken = _UNBROKEN
+            while unbroken > 1 and least(left[:taken], unbroken) > options.max_width:
+                unbroken -= 1
+            yield self._of([*labels, *left[:taken]], unbroken)
+            left = left[taken:]
+            if not left:
+                return
+            yield ""
+
+    def _follows(self, columns: Sequence[int]) -> bool:
+        """Return whether the first of these columns belongs to the one before: others have the same header."""
+        names = [self.table.columns[index] for index in columns]
+        return bool(names) and list(self.table.columns).count(names[0]) > 1
+
+    def _of(self, columns: Sequence[int], unbroken: int) -> rich.table.Table:
+        """Return a part with some columns. Cells up to a number of letters stay on one line."""
+        labels = self.table.labels
+        made = terminal_table([self.table.columns[index] for index in columns], labels)
+        texts = [[row[index].line for index in columns] for row in self.table.cells]
+        for place, (column, index) in enumerate(zip(made.columns, columns, strict=True) if texts else ()):
+            # A long header breaks before a short cell.
+            longest = max(len(row[place]) for row in texts)
+            column.min_width = min(longest, unbroken)
+            if index >= labels:
+                column.max_width = max(longest, *map(len, self.table.columns[index].split() or [""]), _LEAST)
+        for row, following in zip_longest(texts, texts[1:]):
+            made.add_row(*row, end_section=labels > 1 and following is not None and following[0] != row[0])
+        return made
 
 
 class _PlainTable(rich.table.Table):
