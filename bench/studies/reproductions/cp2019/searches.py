@@ -25,7 +25,7 @@ SYSTEMS = {CP_SAT: "", PAPER: "search=schedule-or-postpone", LISTS: "solver=none
 _FIRST_LISTS = "budget=0"
 #: Draws, and jobs of each that are measured. A decision about 100 jobs by the paper's search takes up to a second.
 DRAWS: dict[Scale, int] = {"smoke": 1, "brief": 3, "small": 5, "full": 5}
-JOBS: dict[Scale, int] = {"smoke": 20, "brief": 15, "small": 500, "full": 3000}
+JOBS: dict[Scale, int] = {"smoke": 20, "brief": 60, "small": 500, "full": 3000}
 #: What made a schedule that no list has.
 _SEARCHED = ("local search", "cp-sat", "schedule-or-postpone")
 _UNPLANNED = ("none", "trivial", "unchanged")
