@@ -124,7 +124,7 @@ def command(
         _finish_mutation(tried, shown)
         return
     holds = sum(claim["holds"] is True for claim in claims)
-    answer = f"{holds} of {count(len(claims), 'claim')} of the papers hold at scale {scale}."
+    answer = f"{holds} of {count(len(claims), 'claim')} hold at scale {scale}."
     if not claims:
         answer = f"{count(len(chosen), 'result')} at scale {scale}, without claims." if chosen else "Nothing was run."
     finish(answer, {"claims": claims})

@@ -131,3 +131,23 @@ def test_unknown_level_and_unequal_proportions():
         simulate(Workload([Job("a", 0, 1, 1, within="blok")], MACHINE), "easy")
     with pytest.raises(ValueError, match="slots must be multiples of one amount"):
         Job("a", 0, 1, 1, slots=[{"gpu": 8, "core": 1}, {"gpu": 4, "core": 4}])
+
+
+def test_the_fewest_groups_of_a_start_are_those_of_plain_loops():
+    workload = replace(drawn(jobs=120), jobs=tuple(replace(job, within="") for job in drawn(jobs=120).jobs))
+    result = simulate(workload, "easy")
+    of = {job.id: job for job in workload.jobs}
+    runs = result.attempts[["id", "start", "end", "placement"]].to_numpy().tolist()
+    least = dict(zip(result.jobs["id"], result.jobs["least_groups"], strict=True))
+    for id_, at, _, _ in runs:
+        free = dict.fromkeys(range(16), 4)
+        for other, start, end, nodes in runs:
+            for node in nodes.tolist() if other != id_ and start <= at < end else ():
+                free[node] -= of[other].per_node["core"]
+        rooms = sorted(sum(free[4 * rack + each] // of[id_].per_node["core"] for each in range(4)) for rack in range(4))
+        left, needed = of[id_].nodes, 0
+        while left > 0:
+            left -= rooms.pop()
+            needed += 1
+        assert least[id_] == needed, id_
+    assert set(least.values()) >= {1, 2}
