@@ -83,6 +83,13 @@ def test_names_are_expanded():
             expand_names(text, "here")
 
 
+@pytest.mark.parametrize("text", ["n[0-65535]", "n[1-256]x[1-256]", "a,n[1-65535]"])
+def test_as_many_names_are_expanded_as_a_list_may_have(text):
+    assert len(expand_names(text, "here")) == 2**16
+    with pytest.raises(InputError, match="expected at most 65,536 names"):
+        expand_names(f"{text},z", "here")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
