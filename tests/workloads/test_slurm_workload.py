@@ -211,6 +211,17 @@ def standing(tmp_path, conf, *jobs):
     return [(job.nodes, dict(job.per_node)) for job in workload.jobs], [each.placement for each in state.running]
 
 
+def test_what_waits_for_a_time_begins_then(tmp_path):
+    (tmp_path / "slurm.conf").write_text("NodeName=n1 CPUs=4\nPartitionName=all Nodes=ALL\n")
+    jobs = [
+        ClusterJob(name, "ann", "phys", "all", 900, None, 60, (), 1, begin=at) for name, at in (("a", 1500), ("b", 0))
+    ]
+    workload, state = standing_jobs(Snapshot(1000, (), (), tuple(jobs)), read_slurm_conf(tmp_path / "slurm.conf"))
+    result = simulate(workload, "fcfs", state=state)
+    since = dict(zip(result.jobs["id"], result.jobs["start"] - state.at, strict=True))
+    assert since == {"a": 500, "b": 0}
+
+
 def test_what_stands_has_its_memory_and_gpus(tmp_path):
     asked, placed = standing(
         tmp_path,
