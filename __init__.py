@@ -16,7 +16,7 @@ import warnings
 
 import lazy_loader
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 #: The newest Python that the tests run on.
 _NEWEST = (3, 14)
 
