@@ -1,6 +1,7 @@
 """The table of a comparison, split into parts by the width of the terminal."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..base.printed import plain
 from ..bench.campaigns.compared_metrics import COMPARED, ComparedMetric
 from ..bench.campaigns.comparison import Comparison, seeds_text
 from ..bench.reports.number_formats import NOTHING, Show, count, percent, ratio
-from ..bench.reports.tables import PlainConsole, terminal_table
+from ..bench.reports.tables import WIDE, PlainConsole, in_parts, terminal_table
 from ..bench.reports.verdict import (
     beside_replay,
     change,
@@ -113,16 +114,12 @@ def comparison_json(comparison: Comparison, source: str) -> dict[str, Any]:
 
 def packed(out: Console, labels: list[PrintedColumn], values: list[PrintedColumn]) -> list[Table]:
     """Arrange the value columns. Each part has the labels and as many columns as fit the width."""
-    tables = []
-    left = values
-    wide = out.options.update(width=10_000)
-    while left:
-        taken = len(left)
-        while taken > 1 and out.measure(_table(labels + left[:taken]), options=wide).maximum > out.width:
-            taken -= 1
-        tables.append(_table(labels + left[:taken]))
-        left = left[taken:]
-    return tables
+    wide = out.options.update(width=WIDE)
+
+    def fits(part: Sequence[PrintedColumn], _: Sequence[PrintedColumn]) -> bool:
+        return out.measure(_table([*labels, *part]), options=wide).maximum <= out.width
+
+    return [_table([*labels, *part]) for part in in_parts(values, fits)]
 
 
 def _table(columns: list[PrintedColumn]) -> Table:

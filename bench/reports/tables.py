@@ -2,10 +2,10 @@
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -20,12 +20,13 @@ from ...analysis.conclusions import spread as interval_of_mean
 from ...base.printed import MOST_LETTERS, plain
 from .number_formats import Show, interval
 
+_Column = TypeVar("_Column")
 #: Longest cell that is not broken on a terminal.
 _UNBROKEN = 20
 #: Least width of a column of numbers. It keeps headers from breaking after each word.
 _LEAST = 9
 #: A width in which every table fits.
-_NO_LIMIT = 10_000
+WIDE = 10_000
 _MARKDOWN = re.compile(r"([\\`*_\[\]{}|#~$])")
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -109,7 +110,7 @@ class Table:
 
         Columns of numbers that do not fit beside the others follow in a table of their own, with the labels.
         """
-        return _FittedTable(self)
+        return _FittedTable(self.columns, [[cell.line for cell in row] for row in self.cells], self.labels)
 
     def markdown(self, *, escaped: bool = False) -> str:
         """Return it as Markdown. Texts may contain Markdown, unless they are to be escaped."""
@@ -170,48 +171,52 @@ class PlainConsole(Console):
 class _FittedTable:
     """A table in as many parts as the width needs. Each has the labels."""
 
-    table: Table
+    columns: Sequence[str]
+    texts: Sequence[Sequence[str]]
+    labels: int
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterable[RenderableType]:
-        labels = range(self.table.labels)
-        left = list(range(self.table.labels, len(self.table.columns)))
-        wide = options.update(width=_NO_LIMIT)
+        wide = options.update(width=WIDE)
 
-        def least(columns: Sequence[int], unbroken: int = _UNBROKEN) -> int:
-            return console.measure(self._of([*labels, *columns], unbroken), options=wide).minimum
+        def fits(part: Sequence[int], unbroken: int = _UNBROKEN) -> bool:
+            return console.measure(self._part(part, unbroken), options=wide).minimum <= options.max_width
 
-        while True:
-            taken = len(left)
-            while taken > 1 and (least(left[:taken]) > options.max_width or self._follows(left[taken : taken + 1])):
-                taken -= 1
-            unbroken = _UNBROKEN
-            while unbroken > 1 and least(left[:taken], unbroken) > options.max_width:
-                unbroken -= 1
-            yield self._of([*labels, *left[:taken]], unbroken)
-            left = left[taken:]
-            if not left:
-                return
-            yield ""
+        def may_end(part: Sequence[int], rest: Sequence[int]) -> bool:
+            # A header that comes again belongs to the column before.
+            return fits(part) and not (rest and list(self.columns).count(self.columns[rest[0]]) > 1)
 
-    def _follows(self, columns: Sequence[int]) -> bool:
-        """Return whether the first of these columns belongs to the one before: others have the same header."""
-        names = [self.table.columns[index] for index in columns]
-        return bool(names) and list(self.table.columns).count(names[0]) > 1
+        for number, part in enumerate(in_parts(range(self.labels, len(self.columns)), may_end) or [()]):
+            if number:
+                yield ""
+            unbroken = next((most for most in range(_UNBROKEN, 1, -1) if fits(part, most)), 1)
+            yield self._part(part, unbroken)
 
-    def _of(self, columns: Sequence[int], unbroken: int) -> rich.table.Table:
-        """Return a part with some columns. Cells up to a number of letters stay on one line."""
-        labels = self.table.labels
-        made = terminal_table([self.table.columns[index] for index in columns], labels)
-        texts = [[row[index].line for index in columns] for row in self.table.cells]
-        for place, (column, index) in enumerate(zip(made.columns, columns, strict=True) if texts else ()):
+    def _part(self, values: Sequence[int], unbroken: int) -> rich.table.Table:
+        """Return the labels and some other columns. Cells up to a number of letters stay on one line."""
+        columns = [*range(self.labels), *values]
+        made = terminal_table([self.columns[index] for index in columns], self.labels)
+        for column, index in zip(made.columns, columns, strict=True) if self.texts else ():
             # A long header breaks before a short cell.
-            longest = max(len(row[place]) for row in texts)
+            longest = max(len(row[index]) for row in self.texts)
             column.min_width = min(longest, unbroken)
-            if index >= labels:
-                column.max_width = max(longest, *map(len, self.table.columns[index].split() or [""]), _LEAST)
-        for row, following in zip_longest(texts, texts[1:]):
-            made.add_row(*row, end_section=labels > 1 and following is not None and following[0] != row[0])
+            if index >= self.labels:
+                column.max_width = max(longest, *map(len, self.columns[index].split() or [""]), _LEAST)
+        for row, following in zip_longest(self.texts, self.texts[1:]):
+            ends = self.labels > 1 and following is not None and following[0] != row[0]
+            made.add_row(*(row[index] for index in columns), end_section=ends)
         return made
+
+
+def in_parts(
+    columns: Sequence[_Column], fits: Callable[[Sequence[_Column], Sequence[_Column]], bool]
+) -> list[Sequence[_Column]]:
+    """Divide columns into parts, each with as many as fit, and at least one. `fits` gets a part and what follows."""
+    parts = []
+    while columns:
+        taken = next((some for some in range(len(columns), 1, -1) if fits(columns[:some], columns[some:])), 1)
+        parts.append(columns[:taken])
+        columns = columns[taken:]
+    return parts
 
 
 class _PlainTable(rich.table.Table):
