@@ -198,19 +198,20 @@ def held(*ignored, blocked=()):
 
 
 NOHUP = (signal.SIGHUP, signal.SIGINT)
-STARTS = [(), (signal.SIGHUP,), (*NOHUP, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE, signal.SIGUSR1)]
+MANY = (*NOHUP, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE, signal.SIGUSR1)
 
 
 @pytest.mark.parametrize(
     ("number", "ignored", "blocked"),
     [
-        *(
-            pytest.param(number, ignored, (), marks=() if len(ignored) == by_day else pytest.mark.nightly)
-            for number, by_day in ((signal.SIGINT, 1), (signal.SIGTERM, 6))
-            for ignored in STARTS
-        ),
-        pytest.param(signal.SIGTERM, NOHUP, NOHUP, marks=pytest.mark.nightly),
+        (signal.SIGINT, (signal.SIGHUP,), ()),
+        (signal.SIGTERM, MANY, ()),
         (signal.SIGTERM, (), (*NOHUP, signal.SIGTERM)),
+        pytest.param(signal.SIGINT, (), (), marks=pytest.mark.nightly),
+        pytest.param(signal.SIGINT, MANY, (), marks=pytest.mark.nightly),
+        pytest.param(signal.SIGTERM, (), (), marks=pytest.mark.nightly),
+        pytest.param(signal.SIGTERM, (signal.SIGHUP,), (), marks=pytest.mark.nightly),
+        pytest.param(signal.SIGTERM, NOHUP, NOHUP, marks=pytest.mark.nightly),
     ],
 )
 def test_a_signal_ends_what_python_cannot_interrupt(number, ignored, blocked):

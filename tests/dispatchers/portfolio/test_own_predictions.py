@@ -65,33 +65,31 @@ def test_where_nothing_is_predicted_it_learns(learns):
     assert own != starts(workload, LEARNS.format("")) == starts(workload, TIMELESS)
 
 
-@pytest.mark.parametrize("learns", ["", "last2"])
-def test_what_has_not_ended_runs_in_replays_as_it_is_learned(learns):
-    workload = generate("lublin:jobs=300,processors=32,load=0.9", seed=2)
+def replayed(workload, **options):
+    """Return when jobs ended, and the pasts that a portfolio replayed."""
     pasts = []
 
     class Seen(Portfolio):
         def use_replays(self, replay):
             super().use_replays(lambda past, *given: (pasts.append(past), replay(past, *given))[1])
 
-    result = simulate(workload, Seen(of="easy-sjbf", learns=learns, every="6h", window="2d"))
-    ends = dict(zip(result.jobs["id"], result.jobs["end"], strict=True))
+    result = simulate(workload, Seen(**options))
+    return dict(zip(result.jobs["id"], result.jobs["end"], strict=True)), pasts
+
+
+@pytest.mark.parametrize("learns", ["", "last2"])
+def test_what_has_not_ended_runs_in_replays_as_it_is_learned(learns):
+    workload = generate("lublin:jobs=300,processors=32,load=0.9", seed=2)
+    ends, pasts = replayed(workload, of="easy-sjbf", learns=learns, every="6h", window="2d")
     guessed = [job for past in pasts for job in past.jobs if ends[job.id] > past.end]
     assert guessed
     assert any(job.runtime < job.walltime for job in guessed) == bool(learns)
 
 
 def test_what_ended_before_a_past_is_not_in_it():
-    pasts = []
-
-    class Seen(Portfolio):
-        def use_replays(self, replay):
-            super().use_replays(lambda past, *given: (pasts.append(past), replay(past, *given))[1])
-
     # One after the other, so that pasts begin when a job ends.
     jobs = [Job(str(number), 0, 1800, 1800) for number in range(12)]
-    result = simulate(Workload(jobs, Machine.homogeneous(1, core=1)), Seen(every="1h", window="3h"))
-    ends = dict(zip(result.jobs["id"], result.jobs["end"], strict=True))
+    ends, pasts = replayed(Workload(jobs, Machine.homogeneous(1, core=1)), every="1h", window="3h")
     assert {past.begin for past in pasts} & set(ends.values())
     assert all(ends[job.id] > past.begin for past in pasts for job in past.jobs)
 
