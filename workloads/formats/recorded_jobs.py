@@ -58,21 +58,26 @@ def gathered(
     parts = [part for part in parts if len(part)]
     if not parts:
         raise NothingUsableError(f"{log.path}: expected well-formed records, got none")
-    columns: dict[str, pd.Series[Any]] = {}
-    for name in dict.fromkeys(str(name) for part in parts for name in part):  # one column at a time to save memory
-        kinds = [part[name].dtype for part in parts if name in part]
-        unknown = np.nan if kinds[0].kind in "fi" else ""
-        columns[name] = pd.concat(
-            [part.pop(name) if name in part else pd.Series([unknown] * len(part), dtype=kinds[0]) for part in parts],
-            ignore_index=True,
-        )
-    jobs = pd.DataFrame(columns, copy=False)
+    jobs = parts[0].reset_index(drop=True) if len(parts) == 1 else _joined(parts)
     jobs = _of_one_cluster(jobs, options.cluster, log)
     if described is not None and described.own and "task" not in described.columns:
         jobs = _apart(jobs, log)
     reuses_ids = described is not None and described.reuses_ids
     records = _one_record_per_job(jobs, log, reuses_ids=reuses_ids)
     return records if options.components else _merged_parts(records, log)
+
+
+def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """Return the rows of all tables, which are consumed: a column at a time, to save memory."""
+    columns: dict[str, pd.Series[Any]] = {}
+    for name in dict.fromkeys(str(name) for part in parts for name in part):
+        kinds = [part[name].dtype for part in parts if name in part]
+        unknown = np.nan if kinds[0].kind in "fi" else ""
+        columns[name] = pd.concat(
+            [part.pop(name) if name in part else pd.Series([unknown] * len(part), dtype=kinds[0]) for part in parts],
+            ignore_index=True,
+        )
+    return pd.DataFrame(columns, copy=False)
 
 
 def _of_one_cluster(jobs: pd.DataFrame, cluster: str | None, log: ReadingLog) -> pd.DataFrame:

@@ -218,7 +218,7 @@ def _clocks_put_back(jobs: pd.DataFrame, log: ReadingLog) -> None:
 
 
 def _asked(jobs: pd.DataFrame) -> dict[str, Any]:
-    """Return the other recorded parts of the jobs' requests."""
+    """Return the other recorded parts of the jobs' requests, which are removed from `jobs`."""
     reservation = text(jobs, f"{KEPT}reservation")
     tres = text(jobs, f"{KEPT}asked_tres")
     licensed = text(jobs, "told_licences")
@@ -251,9 +251,8 @@ def _asked(jobs: pd.DataFrame) -> dict[str, Any]:
     }
     if "energy" in jobs:
         fields["energy"] = compact(number(jobs, "energy"))
-    for name in [
-        name for name in (*fields, *_TOLD, *_KEPT) if name in jobs and name not in ("nodes_asked", "cores_asked")
-    ]:
+    used = {*fields, *_TOLD, *_KEPT} - {"nodes_asked", "cores_asked"}
+    for name in used.intersection(jobs):
         del jobs[name]
     return fields
 

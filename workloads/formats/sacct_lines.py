@@ -47,6 +47,8 @@ _FREE = {
     "prefer",
     "wckey",
 }
+#: More rows than these are a block. The table of a row takes as long as that of hundreds.
+_LEAST_ROWS = 1000
 _CANONICAL = {name.lower(): name for name in COLUMNS}
 _KEY = re.compile(r"(?<![A-Za-z0-9_])JobID(?:Raw)?(?![A-Za-z0-9_])", re.IGNORECASE)
 _BETWEEN = re.compile(r"[^A-Za-z0-9_\"]+")
@@ -181,15 +183,14 @@ class RowReader:
         self._line = line
 
     def feed(self, text: str) -> Iterator[SacctRows]:
-        """Yield the complete rows of a block of lines."""
+        """Yield the complete rows of a block of lines and of those before, once they are many."""
         lines = text.split("\n")  # a name may contain any other line end
         if lines and not lines[-1]:
             lines.pop()
         for line in lines:
             self._line += 1
             yield from self._take(line.removesuffix("\r"))
-        hold = 1 if self._layout is not None and self._rows.texts else 0
-        if len(self._rows.texts) > hold:
+        if len(self._rows.texts) > _LEAST_ROWS:  # but for the last one, as its text may go on
             yield SacctRows(self._rows.layout, self._rows.numbers[:-1], self._rows.texts[:-1])
             self._rows = SacctRows(self._rows.layout, self._rows.numbers[-1:], self._rows.texts[-1:])
 
