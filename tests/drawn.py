@@ -3,7 +3,7 @@
 from hypothesis import settings
 
 #: The part of the inputs in ``make test``, and the least number.
-_SHARE, _LEAST = 8, 4
+_SHARE, _LEAST = 12, 4
 
 
 def number_of_inputs(at_night: int, least: int = _LEAST) -> int:

@@ -136,7 +136,11 @@ def test_interrupted_run(start, plugin, tmp_path):
             marks=pytest.mark.nightly,
         ),
         ("gone:at=making", "dispatcher gone: it cannot be made: SystemExit: 0"),
-        ("stuck:mark=m --budget-seconds 1", "BudgetError: expected an end within the budget of 1 s, got none"),
+        pytest.param(  # by day a budget of decisions in tests/faults
+            "stuck:mark=m --budget-seconds 1",
+            "BudgetError: expected an end within the budget of 1 s, got none",
+            marks=pytest.mark.nightly,
+        ),
     ],
 )
 def test_a_part_that_ends_its_process_or_never_returns(start, plugin, tmp_path, monkeypatch, options, message):
@@ -205,7 +209,7 @@ MANY = (*NOHUP, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE, signal.SIGUSR1)
     ("number", "ignored", "blocked"),
     [
         (signal.SIGINT, (signal.SIGHUP,), ()),
-        (signal.SIGTERM, MANY, ()),
+        pytest.param(signal.SIGTERM, MANY, (), marks=pytest.mark.nightly),
         (signal.SIGTERM, (), (*NOHUP, signal.SIGTERM)),
         pytest.param(signal.SIGINT, (), (), marks=pytest.mark.nightly),
         pytest.param(signal.SIGINT, MANY, (), marks=pytest.mark.nightly),

@@ -93,7 +93,7 @@ def first_start(state, job):
 def test_earliest_starts_equal_brute_force():
     g = random.Random(5)
     later = 0
-    for _ in range(number_of_inputs(400)):
+    for _ in range(number_of_inputs(400, least=50)):
         nodes = g.choice([1, 3, 5])
         machine = Machine.homogeneous(nodes, core=4)
         begin, length = g.randint(1, 60), g.randint(1, 30)

@@ -165,7 +165,14 @@ def test_other_commands_do_without_the_libraries_of_the_report():
     assert ran.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("name", ["jobs.parquet", "cell.json", "manifest.json", "SHA256SUMS"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "jobs.parquet",
+        "SHA256SUMS",
+        *(pytest.param(name, marks=pytest.mark.nightly) for name in ("cell.json", "manifest.json")),
+    ],
+)
 def test_a_damaged_cell_of_a_store_is_named(invoke, tmp_path, name):
     invoke("compare", "lublin:jobs=30,processors=32", "--dispatchers", "fcfs,easy", "--out", tmp_path / "s")
     [folder, _] = sorted((tmp_path / "s").glob("cells/??/*"))
