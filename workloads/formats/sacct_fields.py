@@ -1,5 +1,6 @@
 """Convert the fields of Slurm's accounting records to numbers."""
 
+import math
 import re
 from collections.abc import Callable
 from functools import partial
@@ -15,24 +16,29 @@ from .date_texts import iso_date
 
 TextArray = NDArray[np.object_]
 
-_DURATION = r"^(?:(?:(?P<d>\d+)-)?(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d+(?:\.\d+)?)$"
-_DAYS_HOURS = r"^(?P<d>\d+)-(?P<h>\d+)(?::(?P<m>\d+))?$"
 #: An amount with its unit, and what may stand after it.
 _AMOUNT = r"(?:(?P<{}>\d+(?:\.\d+)?) ?(?i:{})(?:,? (?:and )?)?)?"
-#: Other forms: ``1 day, 2:03:04`` of Python and pandas, ``1:02:03:04`` of Torque with days, ``2h30m``, ``2 hours 30
-#: minutes``, and ``PT2H30M`` of ISO 8601.
-_WORDS = (
-    r"^(?P<d>\d+) days?(?:,? \+?(?:(?P<h>\d+):(?P<m>\d+):(?P<s>\d+(?:\.\d+)?))?)?$",
-    r"^(?P<d>\d+)[:.](?P<h>\d+):(?P<m>\d\d?):(?P<s>\d\d?(?:\.\d+)?)$",
-    "^"
-    + _AMOUNT.format("w", "w|weeks?")
-    + _AMOUNT.format("d", "d|days?")
-    + _AMOUNT.format("h", "h|hrs?|hours?")
-    + _AMOUNT.format("m", "m|mins?|minutes?")
-    + _AMOUNT.format("s", "s|secs?|seconds?")
-    + "$",
-    r"^P(?:(?P<w>\d+)W)?(?:(?P<d>\d+(?:\.\d+)?)D)?"
-    r"(?:T(?:(?P<h>\d+(?:\.\d+)?)H)?(?:(?P<m>\d+(?:\.\d+)?)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?$",
+#: Forms of durations: those of Slurm, ``1 day, 2:03:04`` of Python and pandas, ``1:02:03:04`` of Torque with days,
+#: ``2h30m``, ``2 hours 30 minutes``, and ``PT2H30M`` of ISO 8601.
+_DURATIONS = tuple(
+    map(
+        re.compile,
+        (
+            r"^(?P<d>\d+)-(?P<h>\d+)(?::(?P<m>\d+))?$",
+            r"^(?:(?:(?P<d>\d+)-)?(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d+(?:\.\d+)?)$",
+            r"^(?P<d>\d+) days?(?:,? \+?(?:(?P<h>\d+):(?P<m>\d+):(?P<s>\d+(?:\.\d+)?))?)?$",
+            r"^(?P<d>\d+)[:.](?P<h>\d+):(?P<m>\d\d?):(?P<s>\d\d?(?:\.\d+)?)$",
+            "^"
+            + _AMOUNT.format("w", "w|weeks?")
+            + _AMOUNT.format("d", "d|days?")
+            + _AMOUNT.format("h", "h|hrs?|hours?")
+            + _AMOUNT.format("m", "m|mins?|minutes?")
+            + _AMOUNT.format("s", "s|secs?|seconds?")
+            + "$",
+            r"^P(?:(?P<w>\d+)W)?(?:(?P<d>\d+(?:\.\d+)?)D)?"
+            r"(?:T(?:(?P<h>\d+(?:\.\d+)?)H)?(?:(?P<m>\d+(?:\.\d+)?)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?$",
+        ),
+    )
 )
 #: Seconds of the units in these forms.
 _LENGTHS = (("w", 7 * 86400), ("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
@@ -156,18 +162,17 @@ def durations(texts: TextArray) -> FloatArray:
     They are ``[DD-[HH:]]MM:SS``, ``DD-HH[:MM]``, ``DD:HH:MM:SS``, ``1 day, 2:03:04``, ``2h30m``, ``2 hours 30
     minutes`` or ``PT2H30M``.
     """
-    codes, different = pd.factorize(np.asarray(texts, dtype=object))
-    series = pd.Series(different, dtype="object").astype(str)
-    result = np.full(len(series), np.nan)
-    for pattern in (_DAYS_HOURS, _DURATION, *_WORDS):
-        left = np.flatnonzero(np.isnan(result))
-        if not len(left):
-            break
-        parts = series.iloc[left].str.extract(pattern).astype(np.float64)
-        matched = parts.notna().any(axis=1).to_numpy()
-        seconds = sum(parts[unit].fillna(0) * length for unit, length in _LENGTHS if unit in parts)
-        result[left] = np.where(matched, np.asarray(seconds, dtype=np.float64), np.nan)
-    return result[codes]
+    return of_each(np.asarray(texts, dtype=object), _seconds)  # type: ignore[no-any-return]
+
+
+def _seconds(text: str) -> float:
+    """Return a duration as :func:`durations` does."""
+    for pattern in _DURATIONS:
+        found = pattern.search(str(text))
+        if found and any(found.groups()):
+            parts = found.groupdict()
+            return sum(float(parts.get(unit) or 0) * length for unit, length in _LENGTHS)
+    return math.nan
 
 
 def gpu_types(text: str) -> str:
