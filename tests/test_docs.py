@@ -28,7 +28,14 @@ def short(page):
 
 
 #: Pages whose examples take several seconds, for nights.
-SLOW = {"docs/reference/gallery.md", "docs/reference/plugins.md"}
+SLOW = {
+    "docs/dispatchers/eviction.md",
+    "docs/dispatchers/lookahead.md",
+    "docs/dispatchers/site.md",
+    "docs/how-to/power-and-failures.md",
+    "docs/reference/gallery.md",
+    "docs/reference/plugins.md",
+}
 MARKED = [pytest.param(page, marks=[pytest.mark.nightly] * (short(page) in SLOW), id=short(page)) for page in PAGES]
 
 

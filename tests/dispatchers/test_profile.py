@@ -396,7 +396,15 @@ def closing_pool(g):
 
 @pytest.mark.parametrize(
     "kind",
-    ["easy", "easy-sjbf", "easy:reserve_by=walltimes", "easy:depth=3", "easy:strict=false", KeepsAtStart()],
+    [
+        "easy",
+        "easy:depth=3",
+        KeepsAtStart(),
+        *(
+            pytest.param(kind, marks=pytest.mark.nightly)
+            for kind in ("easy-sjbf", "easy:reserve_by=walltimes", "easy:strict=false")
+        ),
+    ],
 )
 def test_plain_numbers_before_the_next_closure_equal_the_whole_profile(monkeypatch, kind):
     plain_until = RuleBook.plain_until

@@ -39,9 +39,15 @@ def small(monkeypatch, suite):
     return suite
 
 
+@pytest.fixture(scope="session")
+def store(tmp_path_factory):
+    """Return a folder in which the schedules of the baselines are kept from test to test."""
+    return tmp_path_factory.mktemp("cards") / "store"
+
+
 @pytest.fixture
-def card_of(small, tmp_path):
-    evaluation = Evaluation(small, str(tmp_path / "store"))
+def card_of(small, store):
+    evaluation = Evaluation(small, str(store))
 
     def card(name="easy-sjbf", dispatcher=None, predictor="walltime"):
         return evaluation.card(LeaderboardEntry(name, dispatcher or name, predictor))

@@ -50,6 +50,11 @@ def saved(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def shown(saved):
+    return study(runs_of(saved))
+
+
+@pytest.fixture(scope="module")
 def written(saved, tmp_path_factory):
     """Return the page about them, with all its files."""
     out = tmp_path_factory.mktemp("written") / "page.html"
@@ -161,12 +166,11 @@ def made_page(folder, out, **options):
     return Reader(out.read_text(encoding="utf-8"))
 
 
-def test_the_page_has_all_of_it_and_needs_nothing_else(saved, written):
-    made = study(runs_of(saved))
+def test_the_page_has_all_of_it_and_needs_nothing_else(written, shown):
     read = Reader(written.read_text(encoding="utf-8"))
     headings = {attributes["id"] for tag, attributes in read.tags if tag == "h3"}
-    figures = {"paired-figure" if key == "paired" else key for key in figures_of(made, made.workloads[0])}
-    assert headings == figures | set(tables_of(made, made.workloads[0]))
+    figures = {"paired-figure" if key == "paired" else key for key in figures_of(shown, shown.workloads[0])}
+    assert headings == figures | set(tables_of(shown, shown.workloads[0]))
     assert {"leaderboard", "paired", "paired-figure", "queue", "ecdf-wait", "fairness", "schedule"} < headings
     assert not [tag for tag, _ in read.tags if tag in ("link", "iframe") and _.get("rel") != "icon"]
     pictures = [attributes["src"] for tag, attributes in read.tags if tag == "img"]
@@ -180,12 +184,11 @@ def test_the_page_has_all_of_it_and_needs_nothing_else(saved, written):
             assert (written.parent / attributes["href"]).is_file()
 
 
-def test_the_page_begins_with_its_answer_and_its_contents(saved, written):
+def test_the_page_begins_with_its_answer_and_its_contents(written, shown):
     text = written.read_text(encoding="utf-8")
-    made = study(runs_of(saved))
     title, answer = re.search(r"<h1>(.*?)</h1>\s*<p class=\"answer\">(.*?)</p>", text, re.DOTALL).groups()
-    assert title == f"3 dispatchers compared on {made.workloads[0]}"
-    assert html.unescape(answer) == verdict(made.runs, "easy", days=made.days)
+    assert title == f"3 dispatchers compared on {shown.workloads[0]}"
+    assert html.unescape(answer) == verdict(shown.runs, "easy", days=shown.days)
     assert re.fullmatch(
         r"\w+ has the least mean wait, .*, (better|worse|not decided) \(.*\); its longest.*\.", html.unescape(answer)
     )
@@ -248,47 +251,43 @@ def test_samples_are_recognized_in_saved_results(tmp_path):
     ]
 
 
-def test_every_figure_and_table_is_a_file_too(saved, written, tmp_path):
-    made = study(runs_of(saved))
+def test_every_figure_and_table_is_a_file_too(written, tmp_path, shown):
     folder = written.with_name("page_files")
-    for key in figures_of(made, made.workloads[0]):
+    for key in figures_of(shown, shown.workloads[0]):
         name = "paired-figure" if key == "paired" else key
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (folder / f"{name}.svg").read_text(encoding="utf-8")
         assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
         assert len((folder / f"{name}.csv").read_text(encoding="utf-8").splitlines()) > 1
-    for key in tables_of(made, made.workloads[0]):
+    for key in tables_of(shown, shown.workloads[0]):
         assert r"\toprule" in (folder / f"{key}.tex").read_text(encoding="utf-8")
         assert (folder / f"{key}.md").read_text(encoding="utf-8").count("\n|") >= 3
 
 
 @pytest.mark.nightly
-def test_the_same_results_give_the_same_files(saved, written, tmp_path):
-    made = study(runs_of(saved))
-    again = write_report(made, tmp_path / "page.html")
+def test_the_same_results_give_the_same_files(written, tmp_path, shown):
+    again = write_report(shown, tmp_path / "page.html")
     assert (tmp_path / "page.html").read_bytes() == written.read_bytes()
     assert all(
         file.read_bytes() == (written.with_name("page_files") / file.name).read_bytes() for file in again.iterdir()
     )
-    figure = figures_of(made, made.workloads[0])["ecdf-wait"]
+    figure = figures_of(shown, shown.workloads[0])["ecdf-wait"]
     for kind, data in images(figure).items():
         assert data == (written.with_name("page_files") / f"ecdf-wait.{kind}").read_bytes()
 
 
-def test_the_numbers_are_those_of_the_summaries(saved):
-    made = study(runs_of(saved))
+def test_the_numbers_are_those_of_the_summaries(saved, shown):
     summaries = [Result.load(saved / f"easy_walltime_seed{seed}").summary() for seed in range(3)]
-    runs = made.runs[made.runs["contender"] == "easy"]
+    runs = shown.runs[shown.runs["contender"] == "easy"]
     for name in ("wait_mean", "wait_p95", "wait_max", "bounded_slowdown_mean", "utilization", "makespan", "decisions"):
         assert runs[name].tolist() == pytest.approx([summary[name] for summary in summaries])
-    row = next(row for row in tables_of(made, made.workloads[0])["leaderboard"].cells if row[0].text == "easy")
+    row = next(row for row in tables_of(shown, shown.workloads[0])["leaderboard"].cells if row[0].text == "easy")
     assert row[2].value == pytest.approx(np.mean([summary["wait_mean"] for summary in summaries]))
-    assert [made.baseline, made.order] == ["easy", ["easy", "fcfs", "sjf"]]
+    assert [shown.baseline, shown.order] == ["easy", ["easy", "fcfs", "sjf"]]
 
 
-def test_the_curve_of_the_waits_is_their_distribution(saved):
-    made = study(runs_of(saved))
-    data = figures_of(made, made.workloads[0])["ecdf-wait"].data
+def test_the_curve_of_the_waits_is_their_distribution(saved, shown):
+    data = figures_of(shown, shown.workloads[0])["ecdf-wait"].data
     waits = np.concatenate([Result.load(saved / f"fcfs_walltime_seed{seed}").jobs["wait"] for seed in range(3)])
     curve = data[data["contender"] == "fcfs"]
     expected = [100 * (waits <= place).mean() for place in curve["wait"]]

@@ -48,7 +48,7 @@ TIMELESS = "lookahead:patience=inf"
 
 @pytest.mark.parametrize("dispatcher", [TIMELESS, "conservative", "sjf"])
 def test_any_dispatcher_can_go_by_it(dispatcher):
-    workload = generate("lublin:jobs=300,processors=32,load=0.9", seed=2)
+    workload = generate("lublin:jobs=150,processors=32,load=0.9", seed=2)
     own = starts(workload, f"{FIXED},of={dispatcher}@last2,reference={dispatcher}@last2,every=90d,window=90d")
     assert own == starts(workload, dispatcher, "last2")
     assert own != starts(workload, dispatcher)
@@ -59,7 +59,7 @@ LEARNS = f"{FIXED},of={TIMELESS},learns={{}},reference=easy,every=90d,window=90d
 
 @pytest.mark.parametrize("learns", ["last2", "empirical:least=3/quantile=0.75"])
 def test_where_nothing_is_predicted_it_learns(learns):
-    workload = generate("lublin:jobs=300,processors=32,load=0.9", seed=2)
+    workload = generate("lublin:jobs=150,processors=32,load=0.9", seed=2)
     own = starts(workload, LEARNS.format(learns))
     assert own == starts(workload, TIMELESS, learns.replace("/", ","))
     assert own != starts(workload, LEARNS.format("")) == starts(workload, TIMELESS)
@@ -79,7 +79,7 @@ def replayed(workload, **options):
 
 @pytest.mark.parametrize("learns", ["", "last2"])
 def test_what_has_not_ended_runs_in_replays_as_it_is_learned(learns):
-    workload = generate("lublin:jobs=300,processors=32,load=0.9", seed=2)
+    workload = generate("lublin:jobs=150,processors=32,load=0.9", seed=2)
     ends, pasts = replayed(workload, of="easy-sjbf", learns=learns, every="6h", window="2d")
     guessed = [job for past in pasts for job in past.jobs if ends[job.id] > past.end]
     assert guessed
@@ -96,7 +96,7 @@ def test_what_ended_before_a_past_is_not_in_it():
 
 @pytest.mark.parametrize("predictor", ["oracle", "last2"])
 def test_predictions_of_the_simulation_stand(predictor):
-    workload = generate("lublin:jobs=300,processors=32,load=0.9", seed=2)
+    workload = generate("lublin:jobs=150,processors=32,load=0.9", seed=2)
     learns = LEARNS.format("empirical:least=1/quantile=0.5")
     assert starts(workload, learns, predictor) == starts(workload, LEARNS.format(""), predictor)
     assert simulate(workload, learns, predictor).decisions["predictor"].iloc[-1] == ""
@@ -118,7 +118,7 @@ class Halved:
 
 def test_predictions_of_others_stand():
     """Those of a candidate, and those of a dispatcher on top of the portfolio."""
-    workload = generate("lublin:jobs=300,processors=32,load=0.9", seed=2)
+    workload = generate("lublin:jobs=150,processors=32,load=0.9", seed=2)
     learns = LEARNS.replace(TIMELESS, f"{TIMELESS}@last2").format("empirical:least=1/quantile=0.5")
     assert starts(workload, learns) == starts(workload, TIMELESS, "last2")
     given = {"of": "easy-sjbf", "reference": "easy", "every": "90d", "window": "90d"}
@@ -127,7 +127,7 @@ def test_predictions_of_others_stand():
 
 
 def test_the_reference_learns_nothing():
-    workload = generate("lublin:jobs=300,processors=32,load=0.9", seed=2)
+    workload = generate("lublin:jobs=150,processors=32,load=0.9", seed=2)
     for reference in ("easy", "easy-sjbf"):
         name = f"portfolio:of={reference},learns=last2,reference={reference},every=90d,window=90d"
         assert starts(workload, name) == starts(workload, reference) != starts(workload, reference, "last2")
