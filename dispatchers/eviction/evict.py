@@ -110,7 +110,7 @@ class Evict(Layer[EvictOptions]):
         if not urgent:
             self._orders.clear()
             self._holds.clear()
-            return self._ask(state, due=True)
+            return self._ask(state, due=True)  # a timer may be of the other dispatcher and from before a cut
         self._record = dict.fromkeys((f"evicted_{how}" for how in _COUNTED), 0)
         round_ = Round(state)
         self._orders = {

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from random_workloads import workloads
 
 from hpcdispatch.base import InputError
-from hpcdispatch.dispatchers import EASY, FCFS, Evict, create_dispatcher
-from hpcdispatch.simulation import check, simulate
+from hpcdispatch.dispatchers import EASY, FCFS, Evict, Wake, create_dispatcher
+from hpcdispatch.simulation import check, simulate, state_at
 from hpcdispatch.testing import assert_same_records, check_dispatcher, cluster, moldable, overrunning, pool, urgent
 from hpcdispatch.workloads import Checkpoint, Job, Machine, Workload
 
@@ -363,6 +363,27 @@ class TestWithoutOnDemandJobs:
         workload = make(40)
         alone = simulate(workload, over, "last2", overrun="resubmit")
         assert_same_records(alone, simulate(workload, f"evict:over={over}", "last2", overrun="resubmit"))
+
+    def test_timers_of_the_other_dispatcher_before_a_cut_still_run(self):
+        """Also those at which no job waits."""
+
+        class WakesLater(FCFS):
+            def __init__(self):
+                super().__init__()
+                self.times = []
+
+            def dispatch(self, state):
+                self.times.append(state.now)
+                starts = super().dispatch(state)
+                return [*starts, *(Wake(state.now + 50) for _ in starts)]
+
+        workload = Workload([batch("a", 2), batch("b", 2, submit=2000)], FOUR)
+        rest, state = state_at(workload, Evict(over=WakesLater()), at=20)
+        alone, under = WakesLater(), Evict(over=WakesLater())
+        for dispatcher in (alone, under):
+            simulate(rest, dispatcher, state=state)
+        assert under.over.times == alone.times
+        assert 50 in alone.times
 
 
 def crowd(count, seed=0, nodes=8):
