@@ -24,7 +24,15 @@ from ..shared_options import WorkersOption, cores
 #: Dispatchers that together call all compiled functions, in groups that share functions. The portfolio is last: its
 #: replays use functions that lookahead has compiled by then.
 FAMILIES = (
-    ("conservative", "lookahead", "guarded:over=lxf", "toptimal:backfill=speculative", "evict"),
+    (
+        "conservative",
+        "lookahead",
+        "guarded:over=lxf",
+        "toptimal:backfill=speculative",
+        "toptimal:backfill=speculative,over=rounds",
+        "evict",
+        "evict:policy=greedy",
+    ),
     (
         "easy",
         "fcfs",

@@ -133,7 +133,9 @@ class DecisionInput:
         if not self.closures:
             return busy
         closed = summed(self.beside_closed())
-        return busy._replace(closes=closed.begin, opens=closed.end, closed=closed.amount)
+        # As rows in memory: columns would compile the plan once more.
+        closes, opens = map(np.ascontiguousarray, (closed.begin, closed.end))
+        return busy._replace(closes=closes, opens=opens, closed=closed.amount)
 
     def beside_closed(self) -> Held:
         """Return the closed amounts beside running jobs, a row per time and node."""

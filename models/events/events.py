@@ -278,7 +278,7 @@ def open_events(
     at_once = min(int(capacity.min()), count) if amount.all() else count
     return Events(
         jobs=block,
-        amount=np.ascontiguousarray(amount, dtype=np.int64),
+        amount=np.array(amount, dtype=np.int64, order="C"),  # read-only arrays are another type to the compiler
         lists=np.concatenate((following, corrected)).astype(np.int64),
         closed=NEVER_CLOSED if closed is None else closed,
         queue=queue,

@@ -1168,7 +1168,7 @@ def _lacks_amounts(line: Timeline, asks: Asks, job: int, kept: RoomReservations,
     place = kept.number[0]
     _keep(kept, asks, job, 0, line.now)
     kept.number[0] = place
-    if _search(line, kept.asks, place, line.now, line.now + 1, buffer, False) >= 0:
+    if _search(line, kept.asks, place, line.now, line.now + 1, buffer, FIRST_FIT) >= 0:
         return False
     short = False
     for key in range(len(line.shared)):
@@ -1182,7 +1182,7 @@ def _lacks_amounts(line: Timeline, asks: Asks, job: int, kept: RoomReservations,
         else:
             kept.asks.need[place, key] = 0
     if new:
-        at = _search(line, kept.asks, place, line.now, NEVER, buffer, False)
+        at = _search(line, kept.asks, place, line.now, NEVER, buffer, FIRST_FIT)
         if at > line.now:
             kept.at[place] = at
             kept.number[0] = place + 1

@@ -251,7 +251,7 @@ def _node_search(problem: Problem, rule: PlacementRule) -> NodeSearch:
     nothing = make_steps(0, 1)
     need, left = nothing.free, nothing
     if problem.quotas is not None:
-        need = problem.quotas.need
+        need = np.ascontiguousarray(problem.quotas.need)  # else the search would compile once more
         left = AmountSteps(problem.quotas.times, problem.quotas.left)
     return NodeSearch(
         problem.weight.astype(np.float64),

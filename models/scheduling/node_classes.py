@@ -108,7 +108,7 @@ def equal_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
     """
     first = np.empty(len(rows), dtype=np.int64)
     label = np.empty(len(rows), dtype=np.int64)
-    first = first[: tell_apart_kinds(np.ascontiguousarray(rows, dtype=np.int64), first, label)]
+    first = first[: tell_apart_kinds(np.array(rows, dtype=np.int64, order="C"), first, label)]
     order = np.lexsort(rows[first].T[::-1]) if rows.shape[1] else np.arange(len(first))
     rank = np.empty(len(first), dtype=np.int64)
     rank[order] = np.arange(len(first))

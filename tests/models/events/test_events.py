@@ -1,5 +1,6 @@
 """The event loop: dependencies, eligibility, capacity over time, and continuation."""
 
+import numba
 import numpy as np
 import pytest
 
@@ -29,6 +30,16 @@ def run(events, until=NEVER, most=1000, run_one=run_in_order, options=(SUBMISSIO
     count = int(events.queue.counts.rows[0])
     starts = dict(zip(events.queue.jobs.order[:count].tolist(), events.queue.start[:count].tolist(), strict=True))
     return starts, order
+
+
+def test_read_only_amounts_are_no_type_of_their_own():
+    """Guards against a second compilation of the whole loop."""
+    times, amount = np.zeros(3, dtype=np.int64), np.ones((3, 1), dtype=np.int64)
+    types = set()
+    for writeable in (True, False):
+        amount.flags.writeable = writeable
+        types.add(numba.typeof(open_events(times, times, times, times, amount, np.array([4]))))
+    assert len(types) == 1
 
 
 def test_successors_wait_for_all_their_predecessors():
