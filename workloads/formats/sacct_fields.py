@@ -162,7 +162,8 @@ def durations(texts: TextArray) -> FloatArray:
     They are ``[DD-[HH:]]MM:SS``, ``DD-HH[:MM]``, ``DD:HH:MM:SS``, ``1 day, 2:03:04``, ``2h30m``, ``2 hours 30
     minutes`` or ``PT2H30M``.
     """
-    return of_each(np.asarray(texts, dtype=object), _seconds)  # type: ignore[no-any-return]
+    seconds: FloatArray = of_each(np.asarray(texts, dtype=object), _seconds)
+    return seconds
 
 
 def _seconds(text: str) -> float:
