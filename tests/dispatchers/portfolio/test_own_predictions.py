@@ -15,6 +15,7 @@ from hpcdispatch.testing import samples
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 WORKLOAD = generate("lublin:jobs=100,processors=16,load=0.9", seed=4)
+CROWDED = generate("lublin:jobs=300,processors=32,load=0.9", seed=2)
 #: Predicts jobs as they come alone, as simulations do.
 FIXED = "portfolio:repredict=false"
 LEARNING = "last2", "regression:quantile=0.6", "empirical:least=2/quantile=0.8"
@@ -48,7 +49,7 @@ TIMELESS = "lookahead:patience=inf"
 
 @pytest.mark.parametrize("dispatcher", [TIMELESS, "conservative", "sjf"])
 def test_any_dispatcher_can_go_by_it(dispatcher):
-    workload = generate("lublin:jobs=150,processors=32,load=0.9", seed=2)
+    workload = CROWDED
     own = starts(workload, f"{FIXED},of={dispatcher}@last2,reference={dispatcher}@last2,every=90d,window=90d")
     assert own == starts(workload, dispatcher, "last2")
     assert own != starts(workload, dispatcher)
@@ -59,7 +60,7 @@ LEARNS = f"{FIXED},of={TIMELESS},learns={{}},reference=easy,every=90d,window=90d
 
 @pytest.mark.parametrize("learns", ["last2", "empirical:least=3/quantile=0.75"])
 def test_where_nothing_is_predicted_it_learns(learns):
-    workload = generate("lublin:jobs=150,processors=32,load=0.9", seed=2)
+    workload = CROWDED
     own = starts(workload, LEARNS.format(learns))
     assert own == starts(workload, TIMELESS, learns.replace("/", ","))
     assert own != starts(workload, LEARNS.format("")) == starts(workload, TIMELESS)
@@ -79,7 +80,7 @@ def replayed(workload, **options):
 
 @pytest.mark.parametrize("learns", ["", "last2"])
 def test_what_has_not_ended_runs_in_replays_as_it_is_learned(learns):
-    workload = generate("lublin:jobs=150,processors=32,load=0.9", seed=2)
+    workload = CROWDED
     ends, pasts = replayed(workload, of="easy-sjbf", learns=learns, every="6h", window="2d")
     guessed = [job for past in pasts for job in past.jobs if ends[job.id] > past.end]
     assert guessed
@@ -96,7 +97,7 @@ def test_what_ended_before_a_past_is_not_in_it():
 
 @pytest.mark.parametrize("predictor", ["oracle", "last2"])
 def test_predictions_of_the_simulation_stand(predictor):
-    workload = generate("lublin:jobs=150,processors=32,load=0.9", seed=2)
+    workload = CROWDED
     learns = LEARNS.format("empirical:least=1/quantile=0.5")
     assert starts(workload, learns, predictor) == starts(workload, LEARNS.format(""), predictor)
     assert simulate(workload, learns, predictor).decisions["predictor"].iloc[-1] == ""
@@ -118,7 +119,7 @@ class Halved:
 
 def test_predictions_of_others_stand():
     """Those of a candidate, and those of a dispatcher on top of the portfolio."""
-    workload = generate("lublin:jobs=150,processors=32,load=0.9", seed=2)
+    workload = CROWDED
     learns = LEARNS.replace(TIMELESS, f"{TIMELESS}@last2").format("empirical:least=1/quantile=0.5")
     assert starts(workload, learns) == starts(workload, TIMELESS, "last2")
     given = {"of": "easy-sjbf", "reference": "easy", "every": "90d", "window": "90d"}
@@ -127,7 +128,7 @@ def test_predictions_of_others_stand():
 
 
 def test_the_reference_learns_nothing():
-    workload = generate("lublin:jobs=150,processors=32,load=0.9", seed=2)
+    workload = CROWDED
     for reference in ("easy", "easy-sjbf"):
         name = f"portfolio:of={reference},learns=last2,reference={reference},every=90d,window=90d"
         assert starts(workload, name) == starts(workload, reference) != starts(workload, reference, "last2")
