@@ -19,7 +19,7 @@ from ..base.errors import InputError
 from ..base.printed import MOST_OF_MESSAGE, near_name, plain
 from .command_errors import InterruptedRunError, RunFailedError, os_error_line, say
 from .completion import ASKED
-from .interrupts import Interrupts, raise_interrupts
+from .interrupts import Interrupts, raise_interrupts, settle
 from .own_parts import parts_option
 from .parameters import gathering, parameters
 
@@ -200,8 +200,6 @@ class TopLevelGroup(click.Group):
                 code = super().main(args, **{"obj": kept, **more, "prog_name": "hpcdispatch", "standalone_mode": False})
             if sys.stdout is not None:  # closed by the caller
                 sys.stdout.flush()
-        except KeyboardInterrupt:
-            code = _end(click.Abort(), kept.debug)
         except SystemExit as error:
             if isinstance(error.__context__, BrokenPipeError):  # click ends so when the reader of the output is gone
                 raise
@@ -242,8 +240,10 @@ def _end(error: BaseException, debug: bool) -> int:
         # The rest of the buffer is discarded, so that the exit prints no error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    if Interrupts.told and not isinstance(error, click.Abort | InterruptedRunError):
-        error = click.Abort()  # compiled code may report the interrupt as another exception
+    if Interrupts.told or isinstance(error, KeyboardInterrupt):
+        settle(error)
+        if not isinstance(error, click.Abort | InterruptedRunError):
+            error = click.Abort()  # compiled code may report the interrupt as another exception
     if debug and not isinstance(error, click.ClickException | click.Abort | InterruptedRunError):
         trace = getattr(error, "trace", "") or "".join(traceback.format_exception(error))
         click.echo("\n".join(map(plain, trace.splitlines())), err=True)

@@ -8,6 +8,7 @@ the watcher reads it. If Python does not handle the signal soon after, the watch
 from __future__ import annotations
 
 import _thread
+import atexit
 import contextlib
 import os
 import select
@@ -44,10 +45,13 @@ class Interrupts:
         Whether it was. Any later exception counts as this end.
     pipe
         Write end of the pipe to the watcher; -1 for none.
+    error
+        What the interrupt raised, once the program ends by it.
     """
 
     told = False
     pipe = -1
+    error: BaseException | None = None
 
 
 def stand_by() -> None:
@@ -163,8 +167,19 @@ def _interrupt_main() -> None:
         _thread.interrupt_main()
 
 
+def settle(error: BaseException) -> None:
+    """Ignore further signals, and keep the exception that an interrupt raised.
+
+    It holds what was at work. Objects of a compiler can be half made there, and would crash when destroyed.
+    """
+    if signal.getsignal(signal.SIGINT) is _raise:
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+        Interrupts.error = error
+
+
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
-    """End a program that has not begun its work."""
+    """End a program that has not begun its work, or that has finished it."""
     with contextlib.suppress(OSError):
         os.write(2, _LINE)
     _exit(1)
@@ -195,10 +210,20 @@ def _watch(pipe: int, process: int) -> None:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process with a code, without waiting for threads of a plug-in."""
+    """End the process with a code, without waiting for threads of a plug-in.
+
+    After an interrupt no object is destroyed, see :func:`settle`. Functions of :mod:`atexit` are called first.
+    """
+    if signal.getsignal(signal.SIGINT) is _raise:
+        for number in _SIGNALS:
+            signal.signal(number, _leave)
+    interrupted = Interrupts.error is not None
+    busy = any(not thread.daemon and thread is not threading.main_thread() for thread in threading.enumerate())
+    if interrupted and not busy:
+        atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError, ValueError):
             stream.flush()
-    if any(not thread.daemon and thread is not threading.main_thread() for thread in threading.enumerate()):
+    if interrupted or busy:
         _exit(code)
     sys.exit(code)

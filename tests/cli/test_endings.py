@@ -269,6 +269,30 @@ def test_an_interrupt_that_is_dropped_comes_again():
     assert (process.returncode, err) == (1, "interrupted again\n")
 
 
+#: A command that is interrupted where something is half made, and again while the program ends.
+TWICE = """
+import atexit, os, signal, sys, time, types
+from hpcdispatch import cli
+from hpcdispatch.cli.app import Command
+class HalfMade:
+    def __del__(self):
+        os.abort()
+def work():
+    atexit.register(os.kill, os.getpid(), signal.SIGINT)
+    made = HalfMade()
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(60)
+sys.modules["hpcdispatch.cli.commands.list_parts"] = types.SimpleNamespace(command=Command("list", work, []))
+sys.argv[1:] = ["list"]
+cli.main()
+"""
+
+
+def test_an_interrupt_destroys_nothing_and_a_second_one_changes_nothing():
+    done = subprocess.run([sys.executable, "-c", TWICE], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (1, "", "hpcdispatch: interrupted")
+
+
 @pytest.mark.parametrize("delay", [0.15, 0.4, 1.0])
 def test_a_signal_at_the_start_is_one_line(start, delay):
     process = start("run", LONG, "--dispatcher", "hcp3")
