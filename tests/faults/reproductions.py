@@ -15,7 +15,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from faults.hostile import processes_of
-from faults.signals import used
+from faults.signals import ends, used
 
 #: Two of each paper, one with many simulations.
 NAMES = (
@@ -65,9 +65,8 @@ def interrupted(name, out, number, after):
     err = process.communicate()[1]
     if number == signal.SIGKILL:
         return "", True
-    lines = [line for line in err.splitlines() if line.strip() and not line.startswith("hpcdispatch: compil")]
     wrong = f"{number.name} after {after:.1f} s: code {process.returncode}, {monotonic() - begin:.1f} s, {err[-300:]!r}"
-    return ("" if process.returncode == 1 and len(lines) == 1 and not processes_of(process.pid) else wrong), True
+    return ("" if process.returncode == 1 and len(ends(err)) == 1 and not processes_of(process.pid) else wrong), True
 
 
 def results(out, name):

@@ -101,6 +101,12 @@ def signalled(words, folder, number, after):
     return err, process.returncode, seconds, left
 
 
+def ends(err):
+    """Return the lines that a command wrote to stderr as it ended: all but notices of what it reads or compiles."""
+    notices = ("hpcdispatch: compil", "hpcdispatch: note: ")
+    return [line for line in err.splitlines() if line.strip() and not line.startswith(notices)]
+
+
 def used(pid):
     """Return the seconds of a processor that a process and those that it has started have had."""
     try:
@@ -129,7 +135,7 @@ def main():
             number = rng.choice((signal.SIGINT, signal.SIGTERM))
             after = rng.uniform(given.least, LONGEST)
             err, code, seconds, left = signalled(COMMANDS[what].split(), name, number, after)
-            lines = [line for line in err.splitlines() if line.strip() and not line.startswith("hpcdispatch: compil")]
+            lines = ends(err)
             early += seconds is None
             slowest = max(slowest, seconds or 0.0)
             good = seconds is None or (code == 1 and len(lines) == 1 and seconds < MOST + given.slack and not left)

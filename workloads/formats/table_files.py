@@ -140,7 +140,20 @@ def further_lines(record: str) -> int:
 
 def has_rows(cells: Sequence[str], separator: str, columns: int) -> bool:
     """Tell whether a text with ends of lines has whole rows in it, as after a quote that is never closed."""
-    return any("\n" in cell and cell.count(separator) == cell.count("\n") * (columns - 1) for cell in cells)
+    return any("\n" in cell and cell.count(separator) == further_lines(cell) * (columns - 1) for cell in cells)
+
+
+def _lines_with_text(
+    record: Sequence[str], separator: str, begin: int, last: int, open_quote: bool = False
+) -> list[int]:
+    """Return which of the lines of a record have more than separators.
+
+    The first and the last have a quote, unless the quote has no end.
+    """
+    blank = f"{separator} \t\r"
+    texts = separator.join(record).split("\n")[: last - begin + 1]
+    quotes = {0} if open_quote else {0, last - begin}
+    return [begin + place for place, text in enumerate(texts) if place in quotes or text.strip(blank)]
 
 
 def _lines(file: TraceFile, comment: str | None) -> Iterator[str]:
@@ -197,10 +210,11 @@ def _csv_parts(
         if swallowed or len(cells) != len(names):
             message = f"expected {len(names)} fields, got {len(cells)}"
             message = "expected a quote that ends with its field, got none" if swallowed else message
-            malformed += [Malformed(line, "wrong number of fields", message) for line in range(begin, last + 1)]
+            lines_with_text = _lines_with_text(record, separator, begin, last, open_quote)
+            malformed += [Malformed(line, "wrong number of fields", message) for line in lines_with_text]
             continue
-        if last > begin:  # the last line has the quote that ends its field
-            file.joined += further_lines(",".join(cells) + '"')
+        if last > begin:
+            file.joined += len(_lines_with_text(record, separator, begin, last)) - 1
         rows[begin] = cells
         length += 1
         if length > most:

@@ -63,6 +63,24 @@ WRONG = {
         3,
         2,
     ),
+    "a quote that swallows a blank line": (
+        "a.csv",
+        CSV + ROW.format(1, '"x') + "\n" + ROW.format(2, 'y"') + ROW.format(3, "z"),
+        2,
+        2,
+    ),
+    "a quote that swallows blank lines to the end": (
+        "a.csv",
+        CSV + ROW.format(1, "x") + ROW.format(2, '"y') + "\n" + ROW.format(3, "z") + "\n",
+        3,
+        2,
+    ),
+    "a quote within a text and a blank line": (
+        "a.csv",
+        CSV + ROW.format(1, "x") + ROW.format(2, '"y') + "\n" + '4,ann,"z,1,2"\n',
+        3,
+        2,
+    ),
     "a row that is cut short": ("a.csv", CSV + ROW.format(1, "x") + "2,0,60,120", 3, 1),
     "a row with a field too many": ("a.csv", CSV + ROW.format(1, "x") + ROW.format(2, "x,y"), 3, 1),
     "a quote in sacct's CSV": (
