@@ -18,7 +18,7 @@ import threading
 import time
 from functools import partial
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _LINE = b"hpcdispatch: interrupted\n"
@@ -136,9 +136,7 @@ def _end_on_hangup() -> None:
 
 def raise_interrupts() -> None:
     """Let signals raise ``KeyboardInterrupt`` from now on, if :func:`stand_by` prepared this process."""
-    if signal.getsignal(signal.SIGINT) is _leave:
-        for number in _SIGNALS:
-            signal.signal(number, _raise)
+    _answer_with(_raise)
 
 
 def _raise(number: int, frame: FrameType | None) -> None:
@@ -173,9 +171,15 @@ def settle(error: BaseException) -> None:
     It holds what was at work. Objects of a compiler can be half made there, and would crash when destroyed.
     """
     if signal.getsignal(signal.SIGINT) is _raise:
-        for number in _SIGNALS:
-            signal.signal(number, signal.SIG_IGN)
+        _answer_with(signal.SIG_IGN)
         Interrupts.error = error
+
+
+def _answer_with(handler: Any) -> None:
+    """Set another handler of the signals, if they are handled by one of this module."""
+    if signal.getsignal(signal.SIGINT) in (_raise, _leave):
+        for number in _SIGNALS:
+            signal.signal(number, handler)
 
 
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
@@ -214,16 +218,15 @@ def leave(code: int) -> NoReturn:
 
     After an interrupt no object is destroyed, see :func:`settle`. Functions of :mod:`atexit` are called first.
     """
-    if signal.getsignal(signal.SIGINT) is _raise:
-        for number in _SIGNALS:
-            signal.signal(number, _leave)
+    _answer_with(_leave)
     interrupted = Interrupts.error is not None
     busy = any(not thread.daemon and thread is not threading.main_thread() for thread in threading.enumerate())
-    if interrupted and not busy:
+    if not busy:
         atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError, ValueError):
             stream.flush()
     if interrupted or busy:
         _exit(code)
+    _answer_with(signal.SIG_IGN)  # or a signal would end Python as it clears up, though the work is done
     sys.exit(code)

@@ -269,11 +269,18 @@ def test_an_interrupt_that_is_dropped_comes_again():
     assert (process.returncode, err) == (1, "interrupted again\n")
 
 
-#: A command that is interrupted where something is half made, and again while the program ends.
-TWICE = """
+#: A command whose work is a function.
+COMMAND = """
 import atexit, os, signal, sys, time, types
 from hpcdispatch import cli
 from hpcdispatch.cli.app import Command
+{}
+sys.modules["hpcdispatch.cli.commands.list_parts"] = types.SimpleNamespace(command=Command("list", work, []))
+sys.argv[1:] = ["list"]
+cli.main()
+"""
+#: It is interrupted where something is half made, and again while the program ends.
+TWICE = """
 class HalfMade:
     def __del__(self):
         os.abort()
@@ -282,15 +289,26 @@ def work():
     made = HalfMade()
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(60)
-sys.modules["hpcdispatch.cli.commands.list_parts"] = types.SimpleNamespace(command=Command("list", work, []))
-sys.argv[1:] = ["list"]
-cli.main()
+"""
+#: It has finished its work, and Python clears up.
+LATE = """
+class Last:
+    def __del__(self, kill=os.kill, process=os.getpid(), number=signal.SIGTERM):
+        kill(process, number)
+last = Last()
+def work():
+    print("done")
 """
 
 
-def test_an_interrupt_destroys_nothing_and_a_second_one_changes_nothing():
-    done = subprocess.run([sys.executable, "-c", TWICE], capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert (done.returncode, done.stdout, done.stderr.strip()) == (1, "", "hpcdispatch: interrupted")
+@pytest.mark.parametrize(
+    ("work", "expected"), [(TWICE, (1, "", "hpcdispatch: interrupted")), (LATE, (0, "done", ""))], ids=["twice", "late"]
+)
+def test_a_signal_while_a_command_ends_changes_nothing(work, expected):
+    done = subprocess.run(
+        [sys.executable, "-c", COMMAND.format(work)], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert (done.returncode, done.stdout.strip(), done.stderr.strip()) == expected
 
 
 @pytest.mark.parametrize("delay", [0.15, 0.4, 1.0])
