@@ -16,6 +16,7 @@ from time import monotonic, sleep
 
 from faults.hostile import processes_of
 from faults.signals import ends, used
+from hpcdispatch.bench.campaigns.store import Store
 
 #: Two of each paper, one with many simulations.
 NAMES = (
@@ -73,7 +74,7 @@ def results(out, name):
     """Return the files of a reproduction that have no measured times, and its stored simulations."""
     paper, _, which = name.partition("/")
     found = {path.name: path.read_bytes() for path in sorted((out / paper).glob(f"{which}.*")) if not _timed(path)}
-    return found, {path.name for path in (out / "store").glob("cells/*/*")}
+    return found, set(Store(out / "store").finished())
 
 
 def _timed(path):

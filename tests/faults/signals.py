@@ -28,7 +28,7 @@ COMMANDS = {
     "EASY on a million jobs": f"run {CROWD} --dispatcher easy",
     "look-ahead on a million jobs": f"run {CROWD} --dispatcher lookahead",
     "conservative, 100,000 waiting": "run queue.swf --dispatcher conservative",
-    "conservative with moves": "run queue.swf --dispatcher conservative:compress=true",
+    "conservative with moves": "run queue.swf --dispatcher conservative:compress=until-stable",
     "slurm": "run queue.swf --dispatcher slurm",
     "pool search": "run queue.swf --dispatcher sa",
     "rounds": "run queue.swf --dispatcher rounds",
