@@ -111,9 +111,9 @@ hooks: .venv/installed
 
 nightly: nightly-dispatching nightly-product nightly-long
 
-# Two at a time, each on one core and bounded in time.
+# Two at a time, each on one core and bounded in time. What one finds stops no other.
 nightly-long: compiled
-	$(MAKE) -j2 nightly-recorded nightly-cross nightly-fuzz nightly-faults nightly-studies
+	$(MAKE) -j2 -k nightly-recorded nightly-cross nightly-fuzz nightly-faults nightly-studies
 
 # All tests, those that only nights have among them: first those of what decides, then the others, and how much of the code
 # both run.

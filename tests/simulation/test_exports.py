@@ -128,10 +128,11 @@ def test_no_two_jobs_hold_the_same_unit(tmp_path, kind, request):
     table = pd.read_csv(tmp_path / "jobs.csv.gz")
     held = defaultdict(list)
     for row in table.itertuples():
-        for part in str(row.allocated_resources).split():
-            low, _, high = part.partition("-")
-            for unit in range(int(low), int(high or low) + 1):
-                held[unit].append((row.starting_time, row.finish_time))
+        parts = [part.partition("-") for part in str(row.allocated_resources).split()]
+        units = [unit for low, _, high in parts for unit in range(int(low), int(high or low) + 1)]
+        assert len(units) == row.requested_number_of_resources
+        for unit in units:
+            held[unit].append((row.starting_time, row.finish_time))
     for stays in held.values():
         stays.sort()
         assert all(end <= start for (_, end), (start, _) in itertools.pairwise(stays))
