@@ -54,7 +54,7 @@ def names_wrong_types(function: Callable[P, R]) -> Callable[P, R]:
 def _tell(function: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any], error: Exception) -> None:
     """Raise :class:`InputError` from an error if an argument is of another type, and the error does not name it."""
     name, wrong = _wrong_argument(function, args, given)
-    named = isinstance(error, ValueError) and name in str(error)
+    named = isinstance(error, ValueError) and re.search(rf"\b{re.escape(name)}\b", str(error))
     if wrong and not named:
         raise InputError(f"{function.__qualname__}: {name}: {wrong}") from error
 

@@ -70,6 +70,15 @@ def test_an_error_that_no_type_causes_stays():
         read(3)
 
 
+def test_a_name_within_a_word_names_no_argument():
+    @names_wrong_types
+    def root(n: float) -> float:
+        return float(n) ** 0.5
+
+    with pytest.raises(InputError, match="n: expected float, got 'many'"):
+        root("many")
+
+
 def test_an_error_that_names_the_argument_stays():
     @names_wrong_types
     def half(count: int) -> int:
