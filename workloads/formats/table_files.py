@@ -140,7 +140,7 @@ def further_lines(record: str) -> int:
 
 def has_rows(cells: Sequence[str], separator: str, columns: int) -> bool:
     """Tell whether a text with ends of lines has whole rows in it, as after a quote that is never closed."""
-    return any("\n" in cell and cell.count(separator) == further_lines(cell) * (columns - 1) for cell in cells)
+    return any((lines := further_lines(cell)) and cell.count(separator) == lines * (columns - 1) for cell in cells)
 
 
 def _lines_with_text(

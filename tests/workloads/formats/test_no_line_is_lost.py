@@ -37,6 +37,11 @@ SAID = {
         CSV + ROW.format(1, '"a\n\nb\n"') + ROW.format(2, "x"),
         {"lines joined": 2},
     ),
+    "blank lines at the end of a text of CSV": (
+        "a.csv",
+        CSV + ROW.format(1, '"a\n\n"') + ROW.format(2, "x"),
+        {"lines joined": 1},
+    ),
     "a text over lines of CSV": ("a.csv", CSV + ROW.format(1, '"a\nb, c"') + ROW.format(2, "x"), {"lines joined": 1}),
     "other records of PBS": (
         "a.pbs",
