@@ -170,9 +170,8 @@ def settle(error: BaseException) -> None:
 
     It holds what was at work. Objects of a compiler can be half made there, and would crash when destroyed.
     """
-    if signal.getsignal(signal.SIGINT) is _raise:
-        _answer_with(signal.SIG_IGN)
-        Interrupts.error = error
+    _answer_with(signal.SIG_IGN)
+    Interrupts.error = error
 
 
 def _answer_with(handler: Any) -> None:
