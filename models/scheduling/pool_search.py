@@ -263,15 +263,6 @@ def _cut(profile: IntArray, count: int, time: int) -> int:
 
 
 @borrowing
-def limit_promised(search: PoolSearch) -> None:
-    """Limit the end of each job with a guaranteed start to the end of its first mode."""
-    jobs = search.jobs
-    for row in range(len(jobs)):
-        if jobs[row].promised >= 0:
-            jobs[row].latest = jobs[row].promised + jobs[jobs[row].first].duration - jobs[row].duration
-
-
-@borrowing
 def search_orders(search: PoolSearch, orders: IntArray, moves: IntArray) -> tuple[int, float]:
     """Decode orders, then change the best order repeatedly. Accept changes that do not raise the cost.
 

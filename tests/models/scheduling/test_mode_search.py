@@ -8,14 +8,8 @@ from hypothesis import strategies as st
 from hpcdispatch.models.profiles.amounts import AmountSteps, earliest, hold, make_steps
 from hpcdispatch.models.scheduling.modes import choose_rows
 from hpcdispatch.models.scheduling.node_groups import no_instant
-from hpcdispatch.models.scheduling.pool_search import (
-    MOVED,
-    REMODED,
-    SWAPPED,
-    limit_promised,
-    open_search,
-    search_orders,
-)
+from hpcdispatch.models.scheduling.pool_search import MOVED, REMODED, SWAPPED, open_search, search_orders
+from hpcdispatch.models.scheduling.problem import WHENEVER
 
 POOL = 8
 
@@ -80,9 +74,10 @@ def decoded(case, rows):
 def opened(weight, duration, need, promised, held, mode_of):
     none = mode_of[:0]
     weight = weight.astype(np.float64)
-    search = open_search(weight, -duration, duration, need, promised, held, mode_of, none, no_instant(), none, none)
-    limit_promised(search)
-    return search
+    first = np.searchsorted(mode_of, mode_of)
+    # Each job with a guaranteed start ends by the end of its first mode.
+    latest = np.where(promised >= 0, promised + duration[first] - duration, WHENEVER)
+    return open_search(weight, -duration, duration, need, promised, held, mode_of, none, no_instant(), none, latest)
 
 
 @settings(max_examples=number_of_inputs(100))
