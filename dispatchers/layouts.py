@@ -40,7 +40,8 @@ def place(job: JobView, since: int, now: int, counts: IntArray, slots: int, mach
     `counts` has the slots that fit on each node, shape (nodes,).
     """
     fits = counts.copy()
-    labels = machine.labels[machine.level_names.index(job.within)] if job.within else NO_LABELS
+    # A copy, as read-only labels would compile all these functions again.
+    labels = machine.labels[machine.level_names.index(job.within)].copy() if job.within else NO_LABELS
     bound = is_bound(job, since, now)
     if fits.sum() < slots or (bound and not job.slots and not gathered(fits, slots, labels, job.within_groups)):
         return None

@@ -51,7 +51,8 @@ def choose(
     """
     # Uses methods: on few nodes, numpy's function wrappers take longer than the work.
     if rule == "compact" and len(labels):
-        candidates: IntArray = compact_order(counts, nodes, labels)
+        # A copy, as read-only labels would compile these functions again.
+        candidates: IntArray = compact_order(counts, nodes, labels.copy())
     else:
         candidates = counts.nonzero()[0]
     if rule == "best-fit":

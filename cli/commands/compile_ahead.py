@@ -13,7 +13,7 @@ from ...dispatchers import create_dispatcher, registry
 from ...models.compiled import notice
 from ...simulation import simulate
 from ...simulation.events.compiled_events import WORTH
-from ...testing.small_workloads import cluster, pool, stochastic, urgent
+from ...testing.small_workloads import cluster, overrunning, pool, stochastic, urgent
 from ...workloads import Limit, Machine, Reservation, Workload, generate
 from ..app import subcommand
 from ..completion import part_names
@@ -21,8 +21,8 @@ from ..output import finish, pairs, time
 from ..parameters import argument
 from ..shared_options import WorkersOption, cores
 
-#: Dispatchers that together call all compiled functions, in groups that share functions. The portfolio is last: its
-#: replays use functions that lookahead has compiled by then.
+#: Dispatchers whose simulations together call all compiled functions that simulations have, in groups that share
+#: functions. The portfolio is last: its replays use functions that lookahead has compiled by then.
 FAMILIES = (
     (
         "conservative",
@@ -30,6 +30,7 @@ FAMILIES = (
         "guarded:over=lxf",
         "toptimal:backfill=speculative",
         "toptimal:backfill=speculative,over=rounds",
+        "toptimal:checkpoint=60",
         "evict",
         "evict:policy=greedy",
     ),
@@ -84,7 +85,7 @@ def compile_for(names: Sequence[str]) -> list[tuple[str, int, float]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # The workloads are no user's.
             for workload in _workloads(name):
-                simulate(workload, _hurried(name))
+                simulate(workload, _hurried(name)).summary()
         compilations.append((name, notice.count - before, perf_counter() - begun))
     return compilations
 
@@ -116,8 +117,8 @@ def _hurried(name: str) -> str:
 def _workloads(name: str) -> Iterator[Workload]:
     """Yield a long queue on a pool, one on nodes of two kinds, and long traces for compiled steps.
 
-    Those that have functions for rules, levels, stochastic or on-demand jobs get such a workload. The portfolio gets
-    only one on which it tunes. Its candidates compile its other functions.
+    Those that have functions for rules, levels, overrun, stochastic or on-demand jobs get such a workload. The
+    portfolio gets only one on which it tunes. Its candidates compile its other functions.
     """
     kind = name.partition(":")[0]
     if name == "portfolio":
@@ -129,6 +130,9 @@ def _workloads(name: str) -> Iterator[Workload]:
         yield Workload(stochastic().jobs, Machine.homogeneous(16, core=1))
     elif "compact" in name or "rack" in name:
         yield _with(cluster(40), levels={"rack": 3})
+        if "compact" in name:
+            trace = generate(f"lublin:jobs={WORTH},processors=128", seed=5)
+            yield _with(Workload(trace.jobs, Machine.homogeneous(128, core=1)), levels={"rack": 16})
     else:
         yield crowd()
         yield cluster(150)
@@ -136,11 +140,23 @@ def _workloads(name: str) -> Iterator[Workload]:
             rules: dict[str, Any] = {"reservations": [Reservation(3600, 7200, every=86400)], "limits": [Limit(4)]}
             yield _with(pool(40), **rules)
             yield _with(cluster(40), **rules)
+        if kind == "conservative":
+            yield overrunning()
+        if kind == "policy":
+            yield _in_racks()
         if name in ("easy", "fcfs", "lookahead"):
             trace = generate(f"lublin:jobs={WORTH},processors=128", seed=5)
             yield trace
             if name != "lookahead":  # It has a compiled loop on pools alone.
                 yield Workload(trace.jobs, Machine.homogeneous(2, core=128))
+
+
+def _in_racks() -> Workload:
+    """Return a workload whose jobs lie in one rack or have unequal slots."""
+    drawn = _with(cluster(40), levels={"rack": 3})
+    near = [replace(job, within="rack") for job in drawn.jobs[::3]]
+    unequal = [replace(job, nodes=2, per_node={}, slots=({"core": 8}, {"core": 6})) for job in drawn.jobs[2::3]]
+    return drawn.with_jobs([*near, *unequal, *drawn.jobs[1::3]])
 
 
 def _with(workload: Workload, **fields: Any) -> Workload:

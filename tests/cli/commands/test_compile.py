@@ -1,6 +1,11 @@
 """``hpcdispatch compile``."""
 
 import itertools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -36,3 +41,49 @@ def test_an_unknown_dispatcher_is_told_in_one_line(invoke):
     found = invoke("compile", "eazy")
     assert found.exit_code == 2
     assert "unknown dispatcher 'eazy' (did you mean easy?)" in found.stderr
+
+
+#: Prints what every registered dispatcher compiles on small workloads.
+_SIMULATE_ALL = """
+import json
+import sys
+import warnings
+
+sys.path.insert(0, sys.argv[1])
+warnings.simplefilter("ignore")
+
+from conftest import quick
+from numba.core.event import Listener, register
+
+from hpcdispatch import simulate
+from hpcdispatch.dispatchers import registry
+from hpcdispatch.testing import cluster, moldable, overrunning, pool, stochastic, urgent
+
+
+class Compiled(Listener):
+    def on_start(self, event):
+        function = event.data["dispatcher"].py_func
+        if function.__module__.startswith("hpcdispatch."):
+            found.append((name, workload.provenance.source, function.__qualname__))
+
+    def on_end(self, event):
+        pass
+
+
+found = []
+register("numba:compile", Compiled())
+for name in registry.names():
+    for workload in pool(), cluster(), moldable(), overrunning(), stochastic(), urgent():
+        simulate(workload, quick(name)).summary()
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.nightly
+def test_a_first_simulation_compiles_nothing(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-m", "hpcdispatch", "compile"], check=True, capture_output=True, env=environment)
+    tests = str(Path(__file__).parents[2])
+    command = [sys.executable, "-c", _SIMULATE_ALL, tests]
+    found = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    assert json.loads(found.stdout) == []
