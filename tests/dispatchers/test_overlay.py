@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from combinations import each_value
 from drawn import number_of_inputs
 from every_second import COMMANDS, play
 from hypothesis import given, settings
@@ -109,8 +110,13 @@ def ruled_jobs(seed, count=40):
         )
 
 
-@pytest.mark.parametrize("machine", [Machine.pool(8), Machine.homogeneous(4, core=2)], ids=["pool", "nodes"])
-@pytest.mark.parametrize("name", ["conservative", "conservative:compress=once", "rounds", "rounds:move=never", "rbs"])
+@pytest.mark.parametrize(
+    ("name", "machine"),
+    each_value(
+        ["conservative", "conservative:compress=once", "rounds", "rounds:move=never", "rbs"],
+        [Machine.pool(8), Machine.homogeneous(4, core=2)],
+    ),
+)
 def test_reservations_obey_the_rules(name, machine):
     nodes = "all" if machine.nodes == 1 else [0, 1]
     machine = replace(

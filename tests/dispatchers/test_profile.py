@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from combinations import some
 from drawn import number_of_inputs
 from ruled_workloads import ruled, written_dispatcher
 
@@ -397,13 +398,8 @@ def closing_pool(g):
 @pytest.mark.parametrize(
     "kind",
     [
-        "easy",
-        "easy:depth=3",
+        *some(["easy:depth=3", "easy", "easy-sjbf", "easy:reserve_by=walltimes", "easy:strict=false"]),
         KeepsAtStart(),
-        *(
-            pytest.param(kind, marks=pytest.mark.nightly)
-            for kind in ("easy-sjbf", "easy:reserve_by=walltimes", "easy:strict=false")
-        ),
     ],
 )
 def test_plain_numbers_before_the_next_closure_equal_the_whole_profile(monkeypatch, kind):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from combinations import each_value
 
 import hpcdispatch as hd
 from hpcdispatch.base import InputError
@@ -360,17 +361,19 @@ def test_part_and_seed():
     assert starts == [env.reset(seed=seed)[1]["start"] for seed in range(60)]
 
 
-@pytest.mark.parametrize("kind", WORKLOADS)
 @pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("PickJob-v0", {}),
-        ("PickJob-v0", {"commit": True, "backfill": "none"}),
-        ("PickJob-v0", {"visible": 5}),
-        ("Backfill-v0", {"visible": 4}),
-        ("Inspect-v0", {"base": "fcfs", "delay": 50, "most": 3}),
-        ("PolicySelect-v0", {"every": 900}),
-    ],
+    ("name", "options", "kind"),
+    each_value(
+        [
+            ("PickJob-v0", {}),
+            ("PickJob-v0", {"commit": True, "backfill": "none"}),
+            ("PickJob-v0", {"visible": 5}),
+            ("Backfill-v0", {"visible": 4}),
+            ("Inspect-v0", {"base": "fcfs", "delay": 50, "most": 3}),
+            ("PolicySelect-v0", {"every": 900}),
+        ],
+        list(WORKLOADS),
+    ),
 )
 def test_a_policy_dispatches_as_it_played(name, options, kind):
     """A policy that reads all of an observation has the same schedule in the environment and in the simulator."""

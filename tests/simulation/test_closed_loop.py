@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from combinations import each_value
 
 import hpcdispatch as hd
 from hpcdispatch.base import InputError
@@ -111,8 +112,7 @@ def test_think_times_sessions_and_batches():
     assert "1 jobs without a known user" in made.provenance.notes[-1]
 
 
-@pytest.mark.parametrize("order", ["fcfs", "easy"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("order", "seed"), each_value(["fcfs", "easy"], range(6)))
 def test_an_own_replay_agrees(order, seed):
     """Submissions and starts are those of a replay that shares no code."""
     trace = drawn(seed)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from combinations import each_value
 
 from hpcdispatch.learn.policies import PolicyDispatcher
 from hpcdispatch.simulation import UnboundedWarning, UnheededWarning, check, simulate
@@ -21,8 +22,7 @@ def with_licences(machine, front):
     return Machine((*machine.resources, "licence"), capacity)
 
 
-@pytest.mark.parametrize("front", [0, 1])
-@pytest.mark.parametrize("dispatcher", EACH)
+@pytest.mark.parametrize(("dispatcher", "front"), each_value(EACH, [0, 1]))
 def test_a_node_that_no_job_can_use_changes_no_start(dispatcher, front):
     workload = generate("lublin", jobs=60, processors=16, load=1.1, seed=4)
     other = Workload(workload.jobs, with_licences(workload.machine, front))

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from combinations import some
 from patience import PATIENCE
 
 from hpcdispatch.bench.campaigns.execution import Store
@@ -150,7 +151,7 @@ def test_a_full_disk_stops_with_what_is_finished(invoke, file, tmp_path, monkeyp
     assert f"4 cells, {4 - len(kept)} done, {len(kept)} reused, 0 failed" in again.stdout
 
 
-@pytest.mark.parametrize("verify", [(), ("--verify",)])
+@pytest.mark.parametrize("verify", some([["--verify"], []]))
 def test_damaged_cells_are_named_and_simulated_again(invoke, file, tmp_path, verify):
     store = Store(tmp_path / "store")
     args = ("campaign", file, "--out", store.folder, "--workers", 1)

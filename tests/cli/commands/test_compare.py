@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from combinations import some
 
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.reports.saved_results import runs_of
@@ -53,7 +54,7 @@ def test_table_marks_the_best(invoke):
     assert "* best of its column" in found.stdout
 
 
-@pytest.mark.parametrize("columns", [60, 80, 140])
+@pytest.mark.parametrize("columns", some([60, 140, 80], 2))
 def test_every_width_shows_every_column_once(invoke, columns):
     args = ("--dispatchers", "fcfs,conservative:compress=once,placement=best-fit", "--seeds", 3, "--workers", 1)
     found = invoke("compare", SPEC, *args, columns=columns)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from combinations import each_value, some
 from internal_options import simulate
 from jobs_at_once import at_once
 
@@ -15,8 +16,7 @@ def longest(result):
     return result.jobs["wait"].max()
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("over", ["lxf", "sjf", "ljf", "hcp3", "lookahead"])
+@pytest.mark.parametrize(("over", "seed"), each_value(["lxf", "sjf", "ljf", "hcp3", "lookahead"], range(4)))
 def test_where_nothing_is_unforeseen_the_longest_wait_is_at_most_that_of_easy(over, seed):
     workload = at_once(seed, 60)
     guarded = simulate(workload, f"guarded:over={over},least=1")
@@ -30,7 +30,7 @@ def test_without_it_some_of_these_jobs_wait_longer(over):
     )
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", some(range(4), 2))
 def test_where_jobs_come_all_the_time_it_is_near_that_of_easy(seed):
     workload = generate("lublin:jobs=300,processors=32,load=1.2", seed=seed)
     easy, free, guarded = (longest(simulate(workload, name)) for name in ("easy", "ljf", "guarded:over=ljf,least=1"))

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from combinations import each_value, some
 from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -41,11 +42,13 @@ def machine(request):
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {"patience": 1e-6, "placement": "best-fit", "tolerance": 0.0},
-        {"patience": math.inf, "blocked": 0, "iterations": 0},
-        {"guards": 0},
-    ],
+    some(
+        [
+            {"patience": 1e-6, "placement": "best-fit", "tolerance": 0.0},
+            {"patience": math.inf, "blocked": 0, "iterations": 0},
+            {"guards": 0},
+        ]
+    ),
 )
 def test_it_keeps_the_rules_with_other_options(options):
     check_dispatcher(lambda: Lookahead(**options), samples(0.5), overruns=["resubmit"], predictors=["last2"])
@@ -81,8 +84,7 @@ class Plainly(Lookahead):
         return super().dispatch(state)
 
 
-@pytest.mark.parametrize("every", [1, 3])
-@pytest.mark.parametrize("overrun", ["run", "resubmit"])
+@pytest.mark.parametrize(("every", "overrun"), each_value([3, 1], ["run", "resubmit"]))
 def test_states_made_up_of_entries_are_seen_as_those_with_columns_kept(every, overrun):
     drawn = generate("lublin:jobs=300,processors=32,load=1.0", seed=5)
     jobs = (replace(job, walltime=max(1, job.walltime // 4)) if job.id.endswith("3") else job for job in drawn.jobs)

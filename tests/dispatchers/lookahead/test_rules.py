@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from combinations import each_value
 from ruled_workloads import ruled
 
 from hpcdispatch.dispatchers import State, Waiting
@@ -12,8 +13,7 @@ from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Job, Limit, Machine, Power
 
 
-@pytest.mark.parametrize("dispatcher", ["lookahead", "guarded"])
-@pytest.mark.parametrize("seed", range(2000, 2006))
+@pytest.mark.parametrize(("dispatcher", "seed"), each_value(["lookahead", "guarded"], range(2000, 2006)))
 def test_no_start_is_left_out(dispatcher, seed):
     workload = ruled(seed)
     result = simulate(workload, dispatcher, overrun="kill")

@@ -5,7 +5,7 @@ from itertools import cycle, pairwise
 
 import numpy as np
 import pytest
-from combinations import each_pair
+from combinations import each_pair, each_value
 from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -361,8 +361,9 @@ def test_requests_are_learned_from_the_past():
     assert ((limits["end"] - limits["start"]) < 1000).all()
 
 
-@pytest.mark.parametrize("overrun", ["run", "kill", "resubmit"])
-@pytest.mark.parametrize("name", ["neuroscience", "toptimal", "atoptimal:rate=0.4"])
+@pytest.mark.parametrize(
+    ("name", "overrun"), each_value(["neuroscience", "toptimal", "atoptimal:rate=0.4"], ["run", "kill", "resubmit"])
+)
 def test_learned_requests_on_every_sample(name, overrun):
     on_conservative = f"{name}{',' if ':' in name else ':'}over=conservative,backfill=speculative"
     for workload, spec in zip(samples(0.5), cycle((name, on_conservative)), strict=False):

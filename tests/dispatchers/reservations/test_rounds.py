@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from combinations import each_value
 from oracles.batch_rounds import BatchRounds
 from scipy import stats
 
@@ -162,17 +163,19 @@ BATCHES = "rounds:batch=6/move=never"
 
 
 @pytest.mark.parametrize(
-    "dispatcher",
-    [
-        "rounds:batch=6,move=never",
-        f"classic-hpc:over={BATCHES}",
-        f"toptimal:over={BATCHES}",
-        f"atoptimal:over={BATCHES}",
-        "toptimal:over=easy",
-        f"toptimal:over={BATCHES},backfill=speculative",
-    ],
+    ("dispatcher", "overrun"),
+    each_value(
+        [
+            "rounds:batch=6,move=never",
+            f"classic-hpc:over={BATCHES}",
+            f"toptimal:over={BATCHES}",
+            f"atoptimal:over={BATCHES}",
+            "toptimal:over=easy",
+            f"toptimal:over={BATCHES},backfill=speculative",
+        ],
+        ["kill", "run"],
+    ),
 )
-@pytest.mark.parametrize("overrun", ["kill", "run"])
 def test_what_changed_is_all_that_matters(dispatcher, overrun):
     options = {"processors": "beta", "low": 1, "high": 20, "work_rate": 0.6, "window": 15, "stream_processors": 45}
     workload = generate("stochastic", large=12, seed=3, **options)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from combinations import each_value
 from drawn import number_of_inputs
 
 from hpcdispatch.base import InputError
@@ -64,8 +65,7 @@ def state_of(workload, dispatcher, at):
     return rest, replace(state, memory=json.loads(json.dumps(state.memory)))
 
 
-@pytest.mark.parametrize("reserved", [(), (SlurmReservation("r", 800, 1500, (0, 1)),)], ids=["", "reservation"])
-@pytest.mark.parametrize("more", MORE, ids=lambda more: more)
+@pytest.mark.parametrize(("more", "reserved"), each_value(list(MORE), [[], [SlurmReservation("r", 800, 1500, (0, 1))]]))
 def test_a_simulation_goes_on_as_it_would_have(more, reserved, tmp_path):
     (tmp_path / "slurm.conf").write_text(CONF.format(MORE[more]))
     machine = read_slurm_conf(tmp_path / "slurm.conf").machine()

@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from combinations import each_pair
+from combinations import each_pair, each_value
 from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -124,14 +124,8 @@ def test_what_ended_later_does_not_correct_what_was_outlived_before():
     assert before.equals(after)
 
 
-@pytest.mark.parametrize("over", ["easy", "conservative"])
 @pytest.mark.parametrize(
-    "options",
-    [
-        "",
-        ",again=1,gain=0",
-        *(pytest.param(f",{each}", marks=pytest.mark.nightly) for each in ("share=0.5", "by=range")),
-    ],
+    ("options", "over"), each_value([",again=1,gain=0", "", ",share=0.5", ",by=range"], ["easy", "conservative"])
 )
 def test_moldable_jobs_keep_what_they_have_chosen(over, options):
     workload = moldable(30)

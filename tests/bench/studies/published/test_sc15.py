@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from combinations import each_value
 from drawn import number_of_inputs
 from oracles.paper_rules import SC15_PREDICTIONS, sc15_starts
 
@@ -37,8 +38,7 @@ def crowded(seed, jobs=120):
     return Workload(made, Machine.pool(CORES))
 
 
-@pytest.mark.parametrize("prediction", SC15_PREDICTIONS)
-@pytest.mark.parametrize("dispatcher", DISPATCHERS)
+@pytest.mark.parametrize(("prediction", "dispatcher"), each_value(list(SC15_PREDICTIONS), list(DISPATCHERS)))
 def test_every_start_is_that_of_another_simulator(prediction, dispatcher):
     other_orders = 0
     for seed in range(number_of_inputs(12, 3)):

@@ -66,6 +66,7 @@ def test_a_continuous_stream_counts_what_follows_its_begin(tmp_path):
     assert [row[2] for row in train.spread(found).rows] == ["1.00", "1.00"]
 
 
+@pytest.mark.nightly
 def test_the_cost_of_each_column_is_measured(monkeypatch):
     monkeypatch.setattr(
         speed, "EXTRAS", {"observe cores": {"observe": ["allowed", "cores"]}, "engine": {"order": "fairshare"}}
