@@ -111,7 +111,10 @@ hooks: .venv/installed
 
 nightly: nightly-dispatching nightly-product nightly-long
 
-# Two at a time, each on one core and bounded in time. What one finds stops no other.
+# Runs each of some modules with its arguments. What one finds stops no other.
+all_of = status=0; for part in $(1); do echo "$$part"; PYTHONPATH=tests $(BIN)/python -m $$part || status=1; done; exit $$status
+
+# Two at a time, each on one core and bounded in time.
 nightly-long: compiled
 	$(MAKE) -j2 -k nightly-recorded nightly-cross nightly-fuzz nightly-faults nightly-studies
 
@@ -133,8 +136,9 @@ nightly-recorded: .venv/installed
 
 # Every dispatcher x overrun mode x predictor on random workloads, and random decisions under rules.
 nightly-cross: .venv/installed
-	PYTHONPATH=tests $(BIN)/python -m cross --rounds 1000 --long 900 --first $(SEED)
-	PYTHONPATH=tests $(BIN)/python -m ruled --count 100000 --long 60 --first $(SEED)
+	$(call all_of,\
+		"cross --rounds 1000 --long 900 --first $(SEED)" \
+		"ruled --count 100000 --long 60 --first $(SEED)")
 
 # Malformed files, options and states.
 nightly-fuzz: .venv/installed
@@ -142,21 +146,22 @@ nightly-fuzz: .venv/installed
 
 # Campaigns that are killed at random instants, commands that signals end, and odd arguments.
 nightly-faults: .venv/installed
-	PYTHONPATH=tests $(BIN)/python -m faults --kills 1000 --long 600 --first $(SEED)
-	PYTHONPATH=tests $(BIN)/python -m faults.signals --signals 39 --first $(SEED)
-	PYTHONPATH=tests $(BIN)/python -m faults.arguments
-	PYTHONPATH=tests $(BIN)/python -m faults.mistakes
-	PYTHONPATH=tests $(BIN)/python -m faults.example_mistakes --share 0.2 --first $(SEED)
-	PYTHONPATH=tests $(BIN)/python -m faults.flips --count 1000 --first $(SEED)
+	$(call all_of,\
+		"faults --kills 1000 --long 600 --first $(SEED)" \
+		"faults.signals --signals 39 --first $(SEED)" \
+		"faults.arguments" \
+		"faults.mistakes" \
+		"faults.example_mistakes --share 0.2 --first $(SEED)" \
+		"faults.flips --count 1000 --first $(SEED)")
 
 # The benchmarks as smoke tests, where CP-SAT pays, PCP'21 on KIT's machine, and one figure or table of each paper at small scale.
+BENCHMARKS := engine engine.site_rules engine.rule_speed cp sequences eviction moldable onthefly scaling slurm
 nightly-studies: .venv/installed
-	for study in engine engine.site_rules engine.rule_speed cp sequences eviction moldable onthefly scaling slurm; do \
-		$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.$$study --small || exit 1; \
-	done
-	$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.cp.solver_gain
-	$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.cp.kit
-	$(BIN)/hpcdispatch reproduce $(REPRODUCED) --scale small --out results/nightly
+	$(call all_of,\
+		$(foreach study,$(BENCHMARKS),"hpcdispatch.bench.studies.benchmarks.$(study) --small") \
+		"hpcdispatch.bench.studies.benchmarks.cp.solver_gain" \
+		"hpcdispatch.bench.studies.benchmarks.cp.kit" \
+		"hpcdispatch reproduce $(REPRODUCED) --scale small --out results/nightly")
 
 bench: .venv/installed
 	$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.engine
