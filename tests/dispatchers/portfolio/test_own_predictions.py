@@ -49,10 +49,9 @@ TIMELESS = "lookahead:patience=inf"
 
 @pytest.mark.parametrize("dispatcher", [TIMELESS, "conservative", "sjf"])
 def test_any_dispatcher_can_go_by_it(dispatcher):
-    workload = CROWDED
-    own = starts(workload, f"{FIXED},of={dispatcher}@last2,reference={dispatcher}@last2,every=90d,window=90d")
-    assert own == starts(workload, dispatcher, "last2")
-    assert own != starts(workload, dispatcher)
+    own = starts(CROWDED, f"{FIXED},of={dispatcher}@last2,reference={dispatcher}@last2,every=90d,window=90d")
+    assert own == starts(CROWDED, dispatcher, "last2")
+    assert own != starts(CROWDED, dispatcher)
 
 
 LEARNS = f"{FIXED},of={TIMELESS},learns={{}},reference=easy,every=90d,window=90d"
@@ -60,10 +59,9 @@ LEARNS = f"{FIXED},of={TIMELESS},learns={{}},reference=easy,every=90d,window=90d
 
 @pytest.mark.parametrize("learns", ["last2", "empirical:least=3/quantile=0.75"])
 def test_where_nothing_is_predicted_it_learns(learns):
-    workload = CROWDED
-    own = starts(workload, LEARNS.format(learns))
-    assert own == starts(workload, TIMELESS, learns.replace("/", ","))
-    assert own != starts(workload, LEARNS.format("")) == starts(workload, TIMELESS)
+    own = starts(CROWDED, LEARNS.format(learns))
+    assert own == starts(CROWDED, TIMELESS, learns.replace("/", ","))
+    assert own != starts(CROWDED, LEARNS.format("")) == starts(CROWDED, TIMELESS)
 
 
 def replayed(workload, **options):
@@ -80,8 +78,7 @@ def replayed(workload, **options):
 
 @pytest.mark.parametrize("learns", ["", "last2"])
 def test_what_has_not_ended_runs_in_replays_as_it_is_learned(learns):
-    workload = CROWDED
-    ends, pasts = replayed(workload, of="easy-sjbf", learns=learns, every="6h", window="2d")
+    ends, pasts = replayed(CROWDED, of="easy-sjbf", learns=learns, every="6h", window="2d")
     guessed = [job for past in pasts for job in past.jobs if ends[job.id] > past.end]
     assert guessed
     assert any(job.runtime < job.walltime for job in guessed) == bool(learns)
@@ -97,10 +94,9 @@ def test_what_ended_before_a_past_is_not_in_it():
 
 @pytest.mark.parametrize("predictor", ["oracle", "last2"])
 def test_predictions_of_the_simulation_stand(predictor):
-    workload = CROWDED
     learns = LEARNS.format("empirical:least=1/quantile=0.5")
-    assert starts(workload, learns, predictor) == starts(workload, LEARNS.format(""), predictor)
-    assert simulate(workload, learns, predictor).decisions["predictor"].iloc[-1] == ""
+    assert starts(CROWDED, learns, predictor) == starts(CROWDED, LEARNS.format(""), predictor)
+    assert simulate(CROWDED, learns, predictor).decisions["predictor"].iloc[-1] == ""
 
 
 class Halved:
@@ -119,19 +115,17 @@ class Halved:
 
 def test_predictions_of_others_stand():
     """Those of a candidate, and those of a dispatcher on top of the portfolio."""
-    workload = CROWDED
     learns = LEARNS.replace(TIMELESS, f"{TIMELESS}@last2").format("empirical:least=1/quantile=0.5")
-    assert starts(workload, learns) == starts(workload, TIMELESS, "last2")
+    assert starts(CROWDED, learns) == starts(CROWDED, TIMELESS, "last2")
     given = {"of": "easy-sjbf", "reference": "easy", "every": "90d", "window": "90d"}
-    halved = [starts(workload, Halved(Portfolio(learns=learns, **given))) for learns in ("", "last2")]
-    assert halved[0] == halved[1] != starts(workload, Portfolio(learns="last2", **given))
+    halved = [starts(CROWDED, Halved(Portfolio(learns=learns, **given))) for learns in ("", "last2")]
+    assert halved[0] == halved[1] != starts(CROWDED, Portfolio(learns="last2", **given))
 
 
 def test_the_reference_learns_nothing():
-    workload = CROWDED
     for reference in ("easy", "easy-sjbf"):
         name = f"portfolio:of={reference},learns=last2,reference={reference},every=90d,window=90d"
-        assert starts(workload, name) == starts(workload, reference) != starts(workload, reference, "last2")
+        assert starts(CROWDED, name) == starts(CROWDED, reference) != starts(CROWDED, reference, "last2")
 
 
 def test_the_default_candidates_learn_and_others_are_left_as_they_are():
