@@ -88,7 +88,15 @@ def _text_bytes(column: Any) -> int:
     return 0 if pa.types.is_primitive(column.type) else int(column.nbytes)
 
 
-def survives(path: Path, memory: float, columns: Sequence[str] | None = None, rows: int | None = None) -> bool:
+def least_memory(metadata: Any) -> int:
+    """Return the bytes of memory that a table takes at least."""
+    length = sum(metadata.row_group(place).total_byte_size for place in range(metadata.num_row_groups))
+    return max(length, 8 * metadata.num_rows * metadata.num_columns)
+
+
+def survives(
+    path: Path, memory: float, columns: Sequence[str] | None = None, rows: int | None = None, most: int | None = None
+) -> bool:
     """Return whether a process lives on after it has decoded a file, whatever errors it got.
 
     Parameters
@@ -98,12 +106,14 @@ def survives(path: Path, memory: float, columns: Sequence[str] | None = None, ro
     memory
         Bytes beyond which decoding stops.
     columns
-        Names of the columns to decode; ``None`` for the metadata alone.
+        Names of the columns to decode; ``None`` for all.
     rows
-        Number of rows after which decoding stops; ``None`` for all.
+        Number of rows after which decoding stops, 0 for the metadata alone; ``None`` for all.
+    most
+        Number of rows of a table. Of one with more, or that takes more than `memory`, only the metadata is decoded.
     """
     status = path.stat()
-    asked = json.dumps({"columns": columns, "memory": memory, "rows": rows})
+    asked = json.dumps({"columns": columns, "memory": memory, "rows": rows, "most": most})
     return _survives(str(path), (status.st_ino, status.st_size, status.st_mtime_ns), asked)
 
 
@@ -119,7 +129,7 @@ def _survives(path: str, state: tuple[int, ...], asked: str) -> bool:
     return tried.returncode in (0, 1)
 
 
-def _decode(path: str, columns: Sequence[str] | None, memory: float, rows: int | None) -> None:
+def _decode(path: str, columns: Sequence[str] | None, memory: float, rows: int | None, most: int | None) -> None:
     """Decode a file, and check what was decoded."""
     taken = 0.0
 
@@ -131,11 +141,13 @@ def _decode(path: str, columns: Sequence[str] | None, memory: float, rows: int |
 
     with open(path, "rb") as file:
         data = pq.ParquetFile(file)
-        names = {str(name) for name in data.schema_arrow.names}
-        if columns is None:
+        large = most is not None and (data.metadata.num_rows > most or least_memory(data.metadata) > memory)
+        if rows == 0 or large:
             return
+        names = [str(name) for name in data.schema_arrow.names]
+        wanted = names if columns is None else [name for name in columns if name in names]
         read = 0
-        for table in tables(file, data, [name for name in columns if name in names], take):
+        for table in tables(file, data, wanted, take):
             table.validate(full=True)
             read += len(table)
             if rows is not None and read >= rows:

@@ -245,20 +245,27 @@ def _sound(path: Path) -> Iterator[None]:
         raise InputError(f"{path}: expected a sound Parquet file: {first}") from None
 
 
-def _parquet(path: Path, file: BinaryIO, *, trusted: bool = False) -> Any:
+def _parquet(path: Path, file: BinaryIO, most: int | None = None, *, trusted: bool = False) -> Any:
+    """Open a file after a process of its own has decoded its metadata, or all of at most so many rows."""
     import pyarrow.parquet as pq  # noqa: PLC0415 - takes a tenth of a second
 
     if not trusted:
-        _try(path, LARGEST_FILE)
+        _try(path, LARGEST_FILE, rows=0 if most is None else None, most=most)
     with _sound(path):
         return pq.ParquetFile(file)
 
 
-def _try(path: Path, memory: float, columns: Sequence[str] | None = None, rows: int | None = None) -> None:
+def _try(
+    path: Path,
+    memory: float,
+    columns: Sequence[str] | None = None,
+    rows: int | None = None,
+    most: int | None = None,
+) -> None:
     """Refuse a file that ends a process which decodes it; see :func:`.parquet_decoding.survives`."""
     from .parquet_decoding import survives  # noqa: PLC0415 - imports pyarrow
 
-    if not survives(path, memory, columns, rows):
+    if not survives(path, memory, columns, rows, most):
         raise InputError(f"{path}: expected a sound Parquet file, got one at which the process of its reader ends")
 
 
@@ -306,7 +313,7 @@ def bounded_table(path: Path, file: BinaryIO, *, trusted: bool = False) -> pd.Da
     """
     import pyarrow as pa  # noqa: PLC0415 - takes a tenth of a second
 
-    from .parquet_decoding import tables  # noqa: PLC0415 - imports pyarrow
+    from .parquet_decoding import least_memory, tables  # noqa: PLC0415 - imports pyarrow
 
     taken = 0.0
 
@@ -316,14 +323,11 @@ def bounded_table(path: Path, file: BinaryIO, *, trusted: bool = False) -> pd.Da
         if taken > LARGEST_FILE:
             raise InputError(f"{path}: expected a table of at most {LARGEST_FILE:,} bytes of memory, got more")
 
-    with _parquet(path, file, trusted=trusted) as parquet:
-        metadata = parquet.metadata
-        length = sum(metadata.row_group(place).total_byte_size for place in range(metadata.num_row_groups))
-        if max(length, 8 * metadata.num_rows * metadata.num_columns) > LARGEST_FILE or metadata.num_rows > _MOST_ROWS:
-            raise InputError(f"{path}: expected a smaller table, got {metadata.num_rows:,} rows, {length:,} bytes")
+    with _parquet(path, file, _MOST_ROWS, trusted=trusted) as parquet:
+        rows, size = parquet.metadata.num_rows, least_memory(parquet.metadata)
+        if rows > _MOST_ROWS or size > LARGEST_FILE:
+            raise InputError(f"{path}: expected a smaller table, got {rows:,} rows, {size:,} bytes")
         names = [str(name) for name in parquet.schema_arrow.names]
-        if not trusted:
-            _try(path, LARGEST_FILE, names)
         with _sound(path):
             table = pa.concat_tables(tables(file, parquet, names, take))
             if not trusted:
