@@ -1,7 +1,7 @@
 """Compiled code on a pool decides as the code for any machine does."""
 
 import pytest
-from combinations import each_pair
+from combinations import each_pair, each_value
 
 from hpcdispatch.dispatchers.backfilling import counted
 from hpcdispatch.dispatchers.backfilling.conservative import Conservative
@@ -28,7 +28,7 @@ class AnyMachine(Conservative):
 
 @pytest.mark.parametrize(
     ("sample", "compress", "predictor", "overrun"),
-    each_pair(list(SAMPLES), ["until-stable", "once", "never"], BELIEFS),
+    each_value(list(SAMPLES), ["until-stable", "once", "never"], BELIEFS),
 )
 def test_conservative(sample, compress, predictor, overrun):
     workload = SAMPLES[sample]()

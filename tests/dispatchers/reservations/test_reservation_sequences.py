@@ -5,7 +5,7 @@ from itertools import cycle, pairwise
 
 import numpy as np
 import pytest
-from combinations import each_pair, each_value
+from combinations import each_value
 from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -114,7 +114,7 @@ def test_a_job_that_another_dispatcher_stopped_has_not_failed():
 
 @pytest.mark.parametrize(
     ("name", "over", "backfill"),
-    each_pair(
+    each_value(
         ["classic-hpc", "neuroscience", "toptimal", "atoptimal"],
         ["easy", "conservative", "fcfs", "lxf"],
         ["plain", "speculative"],

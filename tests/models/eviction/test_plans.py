@@ -130,7 +130,7 @@ def with_ends(rng, count, horizon):
 def test_restarts_and_ends_are_those_of_every_combination_at_every_deadline():
     rng = np.random.default_rng(20)
     used = Counter()
-    for case in range(120):
+    for case in range(number_of_inputs(120, 40)):
         jobs = with_ends(rng, int(rng.integers(1, 6)), 7)
         needed = int(rng.integers(0, sum(job.nodes for job in jobs) + 1))
         made = plan(jobs, needed, 7)

@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from combinations import each_pair, each_value
+from combinations import each_value
 from drawn import number_of_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -86,7 +86,7 @@ def test_longer_ones_neither(make, dispatcher):
 
 
 @pytest.mark.parametrize(
-    ("make", "dispatcher", "overrun"), each_pair([pool, cluster, overrunning], RESERVING, ["run", "kill"])
+    ("make", "dispatcher", "overrun"), each_value([pool, cluster, overrunning], RESERVING, ["run", "kill"])
 )
 def test_reservations_stand_where_others_have_outrun_their_predictions(make, dispatcher, overrun):
     workload = make(40)

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
-from combinations import each_pair
+from combinations import each_value
 from matplotlib import pyplot as plt
 from matplotlib.collections import PolyCollection
 
@@ -47,7 +47,7 @@ def busy():
     return simulate(dataclasses.replace(workload, machine=dataclasses.replace(POOL, capacity=[[32]])), "easy")
 
 
-@pytest.mark.parametrize(("machine", "name", "method"), each_pair([POOL, NODES], list(RESULTS), list(METHODS)))
+@pytest.mark.parametrize(("machine", "name", "method"), each_value([POOL, NODES], list(RESULTS), list(METHODS)))
 def test_draws_any_result(machine, name, method):
     axes = getattr(simulate(Workload(RESULTS[name], machine), "fcfs").plot, method)()
     axes.figure.canvas.draw()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from combinations import each_pair
+from combinations import each_value
 from internal_options import made, simulate
 from standing_states import state_of
 
@@ -77,7 +77,7 @@ class Both(Portfolio):
         return answers
 
 
-@pytest.mark.parametrize(("workload", "predictor", "overrun"), each_pair(list(WORKLOADS), PREDICTORS, ["run", "kill"]))
+@pytest.mark.parametrize(("workload", "predictor", "overrun"), each_value(list(WORKLOADS), PREDICTORS, ["run", "kill"]))
 def test_they_give_what_the_engine_gives(workload, predictor, overrun):
     """Guards against events, corrections and decisions that are not those of a simulation."""
     workload = WORKLOADS[workload]
