@@ -79,11 +79,12 @@ esac""",
     "sacctmgr": """case "$*" in *"show user"*) echo Administrator ;; esac""",
     "docker": "exit 0",
     "sbatch": "echo 4720",
-    # The sample is of one instant. Here it is of now.
+    # The sample is of one instant. Here it is of now, at the begin of a second: the clock is read after the answers.
     "squeue": """case "$*" in
   *--json*) "$PYTHON" -c '
 import json, time
 found = json.load(open("examples/slurm/squeue.json"))
+time.sleep(1 - time.time() % 1)
 late = int(time.time()) - 1795219200
 for job in found["jobs"]:
     job["submit_time"] += late

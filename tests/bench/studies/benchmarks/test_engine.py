@@ -92,10 +92,10 @@ def test_the_parts_are_all_of_the_plug_in_s_time(all_rows, rows):
 def test_what_takes_long_is_seen_where_it_is(monkeypatch):
     class Slow(Walltime):
         def predict(self, job, now):
-            sum(range(20_000))
+            sum(range(200_000))
             return super().predict(job, now)
 
-    workload = generate("lublin", jobs=300, seed=1)
+    workload = generate("lublin", jobs=100, seed=1)
     monkeypatch.setitem(PARTS, __name__, "a slow predictor")
     found = shares(lambda: simulate(workload, "fcfs", predictor=Slow()), 1)
     assert found["a slow predictor"] > 0.5
