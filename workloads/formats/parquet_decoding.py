@@ -91,7 +91,7 @@ def _text_bytes(column: Any) -> int:
 def least_memory(metadata: Any) -> int:
     """Return the bytes of memory that a table takes at least."""
     length = sum(metadata.row_group(place).total_byte_size for place in range(metadata.num_row_groups))
-    return max(length, 8 * metadata.num_rows * metadata.num_columns)
+    return int(max(length, 8 * metadata.num_rows * metadata.num_columns))
 
 
 def survives(
