@@ -131,8 +131,7 @@ def _workloads(name: str) -> Iterator[Workload]:
     elif "compact" in name or "rack" in name:
         yield _with(cluster(40), levels={"rack": 3})
         if "compact" in name:
-            trace = generate(f"lublin:jobs={WORTH},processors=128", seed=5)
-            yield _with(Workload(trace.jobs, Machine.homogeneous(128, core=1)), levels={"rack": 16})
+            yield _with(Workload(_long_trace().jobs, Machine.homogeneous(128, core=1)), levels={"rack": 16})
     else:
         yield crowd()
         yield cluster(150)
@@ -145,10 +144,15 @@ def _workloads(name: str) -> Iterator[Workload]:
         if kind == "policy":
             yield _in_racks()
         if name in ("easy", "fcfs", "lookahead"):
-            trace = generate(f"lublin:jobs={WORTH},processors=128", seed=5)
+            trace = _long_trace()
             yield trace
             if name != "lookahead":  # It has a compiled loop on pools alone.
                 yield Workload(trace.jobs, Machine.homogeneous(2, core=128))
+
+
+def _long_trace() -> Workload:
+    """Return a workload that is long enough for compiled steps."""
+    return generate(f"lublin:jobs={WORTH},processors=128", seed=5)
 
 
 def _in_racks() -> Workload:

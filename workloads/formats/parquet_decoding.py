@@ -108,9 +108,10 @@ def survives(
     columns
         Names of the columns to decode; ``None`` for all.
     rows
-        Number of rows after which decoding stops, 0 for the metadata alone; ``None`` for all.
+        Number of rows after which decoding stops; ``None`` for all.
     most
         Number of rows of a table. Of one with more, or that takes more than `memory`, only the metadata is decoded.
+        ``None``: it is decoded whatever it has.
     """
     status = path.stat()
     asked = json.dumps({"columns": columns, "memory": memory, "rows": rows, "most": most})
@@ -141,8 +142,7 @@ def _decode(path: str, columns: Sequence[str] | None, memory: float, rows: int |
 
     with open(path, "rb") as file:
         data = pq.ParquetFile(file)
-        large = most is not None and (data.metadata.num_rows > most or least_memory(data.metadata) > memory)
-        if rows == 0 or large:
+        if most is not None and (data.metadata.num_rows > most or least_memory(data.metadata) > memory):
             return
         names = [str(name) for name in data.schema_arrow.names]
         wanted = names if columns is None else [name for name in columns if name in names]

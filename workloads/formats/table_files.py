@@ -245,12 +245,12 @@ def _sound(path: Path) -> Iterator[None]:
         raise InputError(f"{path}: expected a sound Parquet file: {first}") from None
 
 
-def _parquet(path: Path, file: BinaryIO, most: int | None = None, *, trusted: bool = False) -> Any:
-    """Open a file after a process of its own has decoded its metadata, or all of at most so many rows."""
+def _parquet(path: Path, file: BinaryIO, most: int = 0, *, trusted: bool = False) -> Any:
+    """Open a file after a process of its own has decoded its metadata, and all if it has at most so many rows."""
     import pyarrow.parquet as pq  # noqa: PLC0415 - takes a tenth of a second
 
     if not trusted:
-        _try(path, LARGEST_FILE, rows=0 if most is None else None, most=most)
+        _try(path, LARGEST_FILE, most=most)
     with _sound(path):
         return pq.ParquetFile(file)
 
