@@ -119,6 +119,9 @@ def material() -> Callable[..., Path]:
     return path
 
 
+#: Versions of a dispatcher that differ by options from others. By day they are in the random tests of simulations.
+VERSIONS = ("hcp", "hcp1", "hcp2", "pcp", "pcp1", "pcp2")
+
 #: Options that make slow dispatchers cheaper. These look at the queue by the clock, or at much of the past.
 QUICK = {
     "portfolio": "of=fcfs+sjf,every=12h,window=1d,budget=1000",

@@ -14,7 +14,7 @@ from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Job, Machine, Workload
 
 #: Random workloads in CI, and nightly.
-FEW, MANY = 20, 1000
+FEW, MANY = 10, 1000
 COUNTS = [range(FEW), pytest.param(range(FEW, MANY), marks=pytest.mark.nightly)]
 GIVEN = list(product(("run", "kill", "resubmit"), ("walltime", "last2")))
 #: Seconds that a checkpoint of hybrid takes.

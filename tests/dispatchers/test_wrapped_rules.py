@@ -34,7 +34,7 @@ POOL = Machine.pool(8)
     ],
 )
 def test_no_start_is_against_a_rule(dispatcher):
-    for seed in range(1004, 1004 + number_of_inputs(4, 2)):
+    for seed in range(1004, 1004 + number_of_inputs(4, 1)):
         kind = {"sa": molded, "hcp3": molded, "evict": urgent}.get(dispatcher.partition(":")[0], ruled)
         workload = kind(seed)
         made = WarmStart(jobs=5, over="conservative") if dispatcher.startswith("warm") else dispatcher

@@ -18,6 +18,7 @@ from io import BufferedReader, FileIO
 from pathlib import Path
 
 import pytest
+from combinations import each_value
 
 from hpcdispatch.analysis.eviction_scenario import checked_scenario, write_scenario
 from hpcdispatch.base import InputError
@@ -127,31 +128,20 @@ def write_a_state(folder: Path) -> None:
     write_scenario(SCENARIO, folder / "state.json")
 
 
-@pytest.mark.parametrize(
-    "task",
-    [
-        put_a_cell,
-        note_a_campaign,
-        write_a_trace,
-        write_a_page,
-        write_a_report,
-        save_a_result,
-        write_a_state,
-    ],
-)
-@pytest.mark.parametrize(
-    ("kind", "error"),
-    [
-        ("write", errno.ENOSPC),
-        ("write", MemoryError),
-        ("fsync", errno.EIO),
-        ("replace", errno.EACCES),
-        ("rename", errno.EIO),
-        ("mkdir", errno.ENOSPC),
-        ("open", errno.EMFILE),
-        ("fsync", KeyboardInterrupt),
-    ],
-)
+TASKS = [put_a_cell, note_a_campaign, write_a_trace, write_a_page, write_a_report, save_a_result, write_a_state]
+FAULTS = [
+    ("write", errno.ENOSPC),
+    ("write", MemoryError),
+    ("fsync", errno.EIO),
+    ("replace", errno.EACCES),
+    ("rename", errno.EIO),
+    ("mkdir", errno.ENOSPC),
+    ("open", errno.EMFILE),
+    ("fsync", KeyboardInterrupt),
+]
+
+
+@pytest.mark.parametrize(("task", "kind", "error"), each_value(TASKS, FAULTS))
 def test_what_is_written_is_whole_or_as_before_at_every_fault(task, kind, error, tmp_path, monkeypatch):
     monkeypatch.setattr(html_page, "rendered", lambda page, folder, pictures: "<html>" * 100)
     (tmp_path / "good").mkdir()

@@ -1,11 +1,9 @@
 """Every registered dispatcher keeps the rules. New ones are tested without further work."""
 
 import pytest
+from conftest import VERSIONS
 
 from hpcdispatch.testing import check_dispatcher, pool, samples, tiny
-
-#: Versions of a dispatcher that differ by options from others here. By day they are in the random tests of simulations.
-VERSIONS = ("hcp", "hcp1", "hcp2", "pcp", "pcp1", "pcp2")
 
 
 def test_keeps_the_rules(registered):

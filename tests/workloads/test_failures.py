@@ -32,8 +32,7 @@ def expected_loss(mtbf, work):
     return math.expm1(work / mtbf) * mtbf - work
 
 
-@pytest.mark.parametrize("interval", [None, HOUR])
-@pytest.mark.parametrize("jobs", [600, pytest.param(15_000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(("jobs", "interval"), some([(600, HOUR), (600, None), (15_000, HOUR), (15_000, None)]))
 def test_lost_work_is_that_of_the_formula(interval, jobs):
     runtime, mtbf = 10 * HOUR, 16 * HOUR
     checkpoint = None if interval is None else Checkpoint(interval=interval)

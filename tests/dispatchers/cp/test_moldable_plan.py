@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from combinations import each_value
 from cross.cases import MACHINES, MODES
 from cross.moldable_plans import (
     CORES,
@@ -86,7 +87,7 @@ def test_a_job_waits_for_a_mode_that_ends_sooner():
 @pytest.mark.parametrize(
     ("overrun", "kind", "options"),
     [
-        *product(MODES, MACHINES, [""]),
+        *each_value(MODES, MACHINES, [""]),
         ("run", "pool", ",objective=excess-wait"),
         ("kill", "nodes", ",solver=none"),
         ("resubmit", "nodes", ",iterations=20"),

@@ -15,7 +15,7 @@ from hpcdispatch.testing import samples
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 WORKLOAD = generate("lublin:jobs=100,processors=16,load=0.9", seed=4)
-CROWDED = generate("lublin:jobs=300,processors=32,load=0.9", seed=2)
+CROWDED = generate("lublin:jobs=200,processors=32,load=0.9", seed=2)
 #: Predicts jobs as they come alone, as simulations do.
 FIXED = "portfolio:repredict=false"
 LEARNING = "last2", "regression:quantile=0.6", "empirical:least=2/quantile=0.8"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from combinations import each_pair
+from combinations import each_value
 from drawn import number_of_inputs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -163,7 +163,7 @@ def test_has_the_records_of_the_engine_where_jobs_wait_for_others(kind, data, rn
 
 @pytest.mark.parametrize(
     ("rule", "dispatcher", "overrun"),
-    each_pair(
+    each_value(
         [Reservation(20_000, 50_000), Reservation(5000, 9000, every=250_000), Reservation(0, 7000, every=200_000)],
         [EASY(), EASY(reserve_by="walltimes")],
         ["run", "kill"],

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from combinations import each_value
+from combinations import each_value, some
 from internal_options import made, simulate
 from standing_states import state_of
 
@@ -95,12 +95,7 @@ def test_they_give_what_the_engine_gives(workload, predictor, overrun):
 
 @pytest.mark.parametrize(
     ("workload", "overrun"),
-    [
-        ("lublin", "run"),
-        ("two resources", "kill"),
-        pytest.param("lublin", "kill", marks=pytest.mark.nightly),
-        pytest.param("two resources", "run", marks=pytest.mark.nightly),
-    ],
+    some([("two resources", "kill"), ("lublin", "run"), ("lublin", "kill"), ("two resources", "run")]),
 )
 def test_they_do_so_where_jobs_ran_already(workload, overrun):
     """Guards against replays that know nothing of what a state has running."""

@@ -1,8 +1,20 @@
-"""The figures that a module names as `FIGURES`, made once for it at the smallest scale."""
+"""Figures and tables at the smallest scale, each made when a module first asks for it."""
 
 import pytest
 
-from hpcdispatch.bench.studies.reproductions import StudySettings, find
+from hpcdispatch.bench.studies.reproductions import StudyOutcome, StudySettings, find
+
+
+class Made(dict[str, StudyOutcome]):
+    """Outcomes by name."""
+
+    def __init__(self, means: StudySettings):
+        super().__init__()
+        self._means = means
+
+    def __missing__(self, name: str) -> StudyOutcome:
+        self[name] = find(name).run(self._means)
+        return self[name]
 
 
 @pytest.fixture(scope="module")
@@ -11,5 +23,5 @@ def means(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def made(means, request):
-    return {name: find(name).run(means) for name in request.module.FIGURES}
+def made(means):
+    return Made(means)

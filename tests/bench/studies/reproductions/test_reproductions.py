@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from combinations import some
 
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.studies.reproductions import (
@@ -30,7 +31,9 @@ from hpcdispatch.bench.studies.reproductions.outcome_tables import numbers
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 DOCS = Path(__file__).parents[4] / "bench" / "studies" / "pages"
-FIGURES = ("cp2019/fig1", "cp2019/fig2", "cp2019/fig3", "cp2019/fig4", "cp2019/table2")
+FIGURES = ("cp2019/fig1", "cp2019/table2", "cp2019/fig2", "cp2019/fig3", "cp2019/fig4")
+#: By day one of each kind: a distribution, a table and bars.
+MADE = some(FIGURES, 3)
 
 
 # What is listed.
@@ -87,7 +90,7 @@ def test_says_what_was_simulated_and_that_it_is_not_the_paper_s(made, name):
     assert {parameter.name for parameter in made[name].parameters} > {"PBS"}
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", MADE)
 def test_one_sample_decides_nothing(made, name):
     assert made[name].claims
     assert {claim.holds for claim in made[name].claims} == {None}
@@ -125,7 +128,7 @@ def test_figure_1_is_a_distribution_and_the_oracle_is_right(made):
 
 
 @pytest.mark.parametrize(
-    ("name", "panels", "subjects"), [(FIGURES[1], 2, 13), (FIGURES[2], 2, 10), (FIGURES[3], 4, 20)]
+    ("name", "panels", "subjects"), some([(FIGURES[2], 2, 13), (FIGURES[3], 2, 10), (FIGURES[4], 4, 20)])
 )
 def test_figures_2_to_4_have_a_bar_for_each_dispatcher(made, name, panels, subjects):
     data = pd.DataFrame(made[name].drawing.data)
@@ -135,8 +138,9 @@ def test_figures_2_to_4_have_a_bar_for_each_dispatcher(made, name, panels, subje
 
 
 def test_a_simulation_is_done_once(made, means, monkeypatch):
+    before = made["cp2019/fig2"]
     monkeypatch.setattr("hpcdispatch.bench.campaigns.processes.simulate_cell", None)
-    assert find("cp2019/fig3").run(means) == made["cp2019/fig3"]
+    assert find("cp2019/fig2").run(means) == before
 
 
 def test_a_failing_simulation_is_named(tmp_path, monkeypatch):
@@ -177,7 +181,7 @@ def test_what_is_kept_is_the_same_from_run_to_run(made, tmp_path):
         assert one.read_bytes() == other.read_bytes()
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", MADE)
 def test_what_is_kept_comes_back(made, tmp_path, name):
     whole = StoredOutcome.of(find(name), "smoke", made[name])
     kept.put(tmp_path, whole)
@@ -232,9 +236,9 @@ def test_the_page_is_what_its_results_make_it():
 def test_the_page_keeps_what_it_has_and_takes_what_is_new(made, tmp_path):
     results = tmp_path / "results"
     path = tmp_path / "page.md"
-    for name in FIGURES[:2]:
+    for count, name in enumerate(("cp2019/fig1", "cp2019/fig2"), 1):
         kept.put(results, StoredOutcome.of(find(name), "smoke", made[name]))
-        assert write_page(path, results) == FIGURES.index(name) + 1
+        assert write_page(path, results) == count
         (results / f"{name}.json").unlink()
     text = path.read_text(encoding="utf-8")
     assert text.count("which is not public") == 1
