@@ -50,24 +50,17 @@ def rows_of(printed):
     return {cells[0].strip(): cells[1:] for cells in lines[2:]}
 
 
-def is_met(wait, alike):
-    """Return whether the mean wait is that of the dispatcher, and the waits are more like its than those of FCFS."""
-    return abs(wait["slurm"] / wait["recorded"] - 1) < 0.25 and alike["slurm"] > alike["fcfs"] + 0.1
-
-
-def test_the_mean_wait_is_that_of_the_dispatcher(run, tmp_path):
-    # Runs are chaotic, 60 jobs are few, and the machine may be busy: of two sets of jobs one is to be met. FCFS may
-    # have the same mean wait, but not of the same jobs.
-    met = []
-    for seed in (1, 2):
+def test_waits_are_nearer_to_those_of_slurm_than_of_easy_and_fcfs(run, tmp_path):
+    # Runs are chaotic, and the machine may be busy: the mean of 60 waits may be a third off. So of three sets of jobs
+    # one is to be met. A dispatcher that were EASY or FCFS would be no nearer than these.
+    off = []
+    for seed in (1, 2, 3):
         rows = rows_of(run(_LIVE, "replay", "--jobs", 60, "--seed", seed, "--keep", tmp_path, "--markdown"))
-        wait = {name: float(cells[0].replace(",", "")) for name, cells in rows.items()}
-        alike = {name: float(cells[-1]) for name, cells in rows.items()}
-        assert wait["recorded"] > 15
-        met.append(is_met(wait, alike))
-        if met[-1]:
-            break
-    assert any(met)
+        assert float(rows["recorded"][0]) > 15, "no job waits, and all dispatchers are alike"
+        off.append({name: float(cells[5]) for name, cells in rows.items()})
+        if off[-1]["slurm"] < 0.9 * min(off[-1]["easy"], off[-1]["fcfs"]):
+            return
+    pytest.fail(f"mean distances of a wait from the recorded one, in seconds: {off}")
 
 
 def test_nodes_are_free_by_the_deadline(run):
