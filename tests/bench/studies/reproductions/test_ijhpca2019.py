@@ -68,10 +68,9 @@ def test_what_is_not_printed_is_varied_where_it_matters(made):
 
 @pytest.mark.nightly
 def test_figures_8_and_9_come_from_the_same_simulations(made, means, monkeypatch):
-    eighth = made[FIGURES[0]]
+    assert made[FIGURES[0]].rows
     monkeypatch.setattr("hpcdispatch.bench.campaigns.processes.simulate_cell", None)
-    assert find(FIGURES[0]).run(means) == eighth
-    assert find(FIGURES[1]).run(means).rows
+    assert find(FIGURES[1]).run(means) == made[FIGURES[1]]
 
 
 @pytest.mark.nightly
